@@ -1,1 +1,2 @@
 //! Placeholder until the first slice lands.
+pub mod agent;

@@ -1,0 +1,54 @@
+//! Provisions a pinned build of dsh for real: `provision BUILD CACHE [--offline] [--verify]`.
+//!
+//! Run by hand; it fetches. It must never be run by a test.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example talks to its terminal"
+)]
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use harness::agent::dsh::{Cache, Check, Network, Request, Surroundings, find, provision};
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [name, cache, flags @ ..] = &args[..] else {
+        return Err("usage: provision BUILD CACHE [--offline] [--verify]".into());
+    };
+    let has = |flag: &str| flags.iter().any(|given| given == flag);
+    let started = Instant::now();
+    let request = Request {
+        build: &find(name)?,
+        cache: &Cache::at(PathBuf::from(cache)),
+        surroundings: &Surroundings::of_this_machine(std::env::vars_os().collect()),
+        network: if has("--offline") {
+            Network::Offline
+        } else {
+            Network::Allowed
+        },
+        check: if has("--verify") {
+            Check::EveryFile
+        } else {
+            Check::Quick
+        },
+    };
+    match provision(&request, &mut |event| {
+        eprintln!("{:>8.3} s  {event}", started.elapsed().as_secs_f64())
+    }) {
+        Ok(installed) => {
+            println!(
+                "{installed:#?}\nin {:.2} ms",
+                started.elapsed().as_secs_f64() * 1000.0
+            );
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            eprintln!("error: {error}\n\nhint: {}", error.hint());
+            Ok(ExitCode::from(2))
+        }
+    }
+}

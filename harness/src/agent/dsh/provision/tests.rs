@@ -1,0 +1,1 @@
+//! Provisioning against clients that are shell scripts: every failure, no network.
