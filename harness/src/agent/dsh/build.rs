@@ -68,6 +68,15 @@ pub enum Revision {
     Note,
 }
 
+impl std::fmt::Display for Revision {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Located => "located",
+            Self::Note => "note",
+        })
+    }
+}
+
 /// How a build gets here.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -1,0 +1,66 @@
+//! The two peers that the command line brings: a scripted model and a plumb program.
+//!
+//! The drive knows them only through these; it cannot tell a fake plumb from a real one.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::scenario::Peer;
+
+/// Makes tenants: one path of a scripted model for each launch of each scenario.
+pub trait ModelHost: Send + Sync {
+    /// Makes a tenant under an unused name.
+    fn tenant(&self, name: &str, script: Value) -> Result<Box<dyn Tenant>, HostError>;
+
+    /// Requests that came outside every tenant's path since the last call, in words.
+    fn stray(&self) -> Vec<String>;
+}
+
+/// One tenant.
+pub trait Tenant: Send {
+    /// The base URL that the agent's provider row names.
+    fn base_url(&self) -> String;
+
+    /// Opens a gate.
+    fn open(&self, gate: &str);
+
+    /// The journal, as it is written; once.
+    fn journal(&mut self) -> UnboundedReceiver<Value>;
+
+    /// Closes the tenant; gives the steps that were never asked for, as session and step.
+    fn finish(self: Box<Self>) -> Vec<(String, usize)>;
+}
+
+/// Gives the plumb for a scenario.
+pub trait PlumbHost: Send + Sync {
+    /// The plumb that behaves as the scenario asks.
+    fn plumb(&self, peer: &Peer) -> Result<PlumbProgram, HostError>;
+}
+
+/// A plumb program and what it has to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlumbProgram {
+    /// The program.
+    pub program: PathBuf,
+    /// The account's own HOME and XDG roots, and what else its environment has to have.
+    pub account: BTreeMap<String, String>,
+    /// Where it keeps its records, as it says itself.
+    pub sessions: PathBuf,
+    /// Its log, as it says itself.
+    pub log: PathBuf,
+    /// Its state folder, as it says itself.
+    pub state: PathBuf,
+    /// Assumptions that its use rests on.
+    pub assumes: Vec<String>,
+}
+
+/// A peer that cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct HostError {
+    /// What is wrong, in words.
+    pub what: String,
+}

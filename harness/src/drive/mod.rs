@@ -1,0 +1,596 @@
+//! Runs one scenario: sets its stage, starts its processes, follows its timeline, ends it, collects what happened.
+//!
+//! Called by the command line, once for each run. It holds the only `select!`; what is decided is decided in
+//! `progress`, which is plain data. It judges nothing.
+
+mod collect;
+mod fact;
+mod host;
+mod note;
+mod progress;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+pub use host::{HostError, ModelHost, PlumbHost, PlumbProgram, Tenant};
+pub use note::{Leave, NOTE_CLIENT, NoteError, leave};
+
+use crate::agent::dsh::{Build, Installed};
+use crate::clock::Moment;
+use crate::evidence::facts::{End, Facts, LaunchFacts, NamespaceFacts};
+use crate::evidence::{Folder, FolderError};
+use crate::gate::pause;
+use crate::plan::{self, Run, Vocabulary};
+use crate::plumb::dialect::Dialect;
+use crate::plumb::secret::Secret;
+use crate::scenario::{Mcp, Start};
+use crate::stage::{self, Stage, StageError, Tapping, World, Wrapper};
+use crate::supervise::notice::{Ended, Notice, Outlived, Status};
+use crate::supervise::order::{Call, Key, Launch as Process, Order, Reach, Signal, Stdin};
+use crate::supervise::{Said, SuperviseError, Supervisor, Warden};
+use progress::{Do, Progress};
+
+/// How often an open gate looks for its fact. A look reads a few small files.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// How long what is ending by itself is given, and a TERM, before the next step: real dsh needs 3.1 s at the most
+/// (measured: TERM with a grandchild that left the session).
+const GRACE_MS: u64 = 4_000;
+
+/// How long one plumb command may take: twenty times what the slowest was measured to take.
+const PLUMB_MS: u64 = 10_000;
+
+/// What one run needs of the world.
+pub struct Setting<'a> {
+    /// Our own program.
+    pub program: &'a Path,
+    /// The build's data.
+    pub build: &'a Build,
+    /// The build's words.
+    pub words: &'a Vocabulary,
+    /// The build as it lies in the cache.
+    pub installed: &'a Installed,
+    /// Folder of the plugins that rows name.
+    pub plugins: &'a Path,
+    /// Folder of the identity plugin.
+    pub identity: &'a Path,
+    /// The run's warden.
+    pub warden: &'a Warden,
+    /// The scripted model.
+    pub model: &'a dyn ModelHost,
+    /// Where plumbs come from.
+    pub plumb: &'a dyn PlumbHost,
+    /// How plumb's assumed parts are spoken.
+    pub dialect: &'a Dialect,
+    /// Whether plumb's frames are written down.
+    pub tap: Tapping,
+    /// Root of this scenario's own folders.
+    pub root: PathBuf,
+    /// Its evidence, to be made.
+    pub evidence: PathBuf,
+    /// The scenario's text, kept with the evidence.
+    pub text: &'a str,
+    /// The command that runs just this again.
+    pub again: &'a str,
+}
+
+/// A run that the harness itself could not carry through.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// The stage could not be set.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// The evidence could not be written.
+    #[error(transparent)]
+    Evidence(#[from] FolderError),
+    /// The supervisors are gone.
+    #[error(transparent)]
+    Supervise(#[from] SuperviseError),
+    /// A peer could not be had.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The namespace could not be made.
+    #[error("no namespace: {what}")]
+    Namespace {
+        /// What plumb said, and what will end a namespace that may exist.
+        what: String,
+    },
+}
+
+/// What the run of one scenario cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// Wall time, in microseconds.
+    pub wall_us: u64,
+    /// Processor time of all its processes, in microseconds.
+    pub cpu_us: u64,
+}
+
+/// The living parts of one run.
+struct Live<'a> {
+    run: &'a Run,
+    setting: &'a Setting<'a>,
+    stage: Stage,
+    supervisor: Supervisor,
+    plumb: Option<PlumbProgram>,
+    namespace: Option<(String, Secret)>,
+    tenants: BTreeMap<String, Box<dyn Tenant>>,
+    starts: BTreeMap<String, stage::Start>,
+    facts: Facts,
+    journal: Vec<Value>,
+    /// Where the model's clock began, on the run's clock.
+    survivors: Vec<String>,
+}
+
+/// Runs one scenario and leaves its evidence.
+pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError> {
+    let begun = Moment::now();
+    let mut folder = Folder::create(&setting.evidence)?;
+    let name = format!("{}/{}", run.build, run.id);
+    let supervisor = setting.warden.supervisor(&name)?;
+    let mut live = open(run, setting, supervisor).await?;
+    if let Some((_, token)) = &live.namespace {
+        folder.hide(token.expose());
+    }
+    let outcome = follow(&mut live).await;
+    if let Err(error) = &outcome {
+        live.facts.broken = Some(error.to_string());
+    }
+    for (launch, tenant) in std::mem::take(&mut live.tenants) {
+        for (session, step) in tenant.finish() {
+            live.journal.push(json!({
+                "event": "unused", "launch": launch, "session": session, "step": step,
+                "detail": format!("`{session}` was never asked for its reply {step}"),
+            }));
+        }
+    }
+    let ended = end(&mut live).await;
+    close_facts(&mut live, ended);
+    live.facts.stray = setting.model.stray();
+    live.facts.wall_us = Moment::now().since(begun).0;
+    let cost = Cost { wall_us: live.facts.wall_us, cpu_us: live.facts.cpu_us };
+    folder.text("scenario.toml", setting.text)?;
+    folder.text("again.txt", &format!("{}\n", setting.again))?;
+    let sources = collect::Sources {
+        stage: &live.stage,
+        plumb: live.plumb.as_ref(),
+        namespace: live.namespace.as_ref().map(|(id, _)| id.as_str()),
+        field: &setting.dialect.record_namespace,
+        journal: &live.journal,
+        origin: setting.warden.origin(),
+    };
+    collect::collect(&sources, &mut live.facts, &mut folder)?;
+    outcome?;
+    Ok(cost)
+}
+
+/// Sets the stage: supervisor, namespace, wrapper, tenants, homes.
+async fn open<'a>(run: &'a Run, setting: &'a Setting<'a>, supervisor: Supervisor) -> Result<Live<'a>, DriveError> {
+    let world = World {
+        program: setting.program,
+        build: setting.build,
+        installed: setting.installed,
+        plugins: setting.plugins,
+        identity: setting.identity,
+        models: BTreeMap::new(),
+    };
+    let stage = Stage::set(&setting.root, run, &world)?;
+    let mut live = Live {
+        run,
+        setting,
+        stage,
+        supervisor,
+        plumb: None,
+        namespace: None,
+        tenants: BTreeMap::new(),
+        starts: BTreeMap::new(),
+        facts: Facts {
+            scenario: run.id.scenario.clone(),
+            case: run.id.case.clone(),
+            control: run.id.control,
+            build: run.build.clone(),
+            version: setting.installed.version.clone(),
+            revision: setting.build.facts.revision.to_string(),
+            witness: stage::WITNESS.to_owned(),
+            ..Facts::default()
+        },
+        journal: Vec::new(),
+        survivors: Vec::new(),
+    };
+    if run.needs_plumb() {
+        let plumb = setting.plumb.plumb(&run.plumb)?;
+        let (id, token) = namespace(&mut live.supervisor, &plumb, setting.dialect, &live.stage).await?;
+        live.facts.assumes.clone_from(&plumb.assumes);
+        live.stage.write_wrapper(
+            &Wrapper { plumb: &plumb.program, account: &plumb.account, token: Some(&token), tap: setting.tap },
+            &world,
+        )?;
+        live.plumb = Some(plumb);
+        live.namespace = Some((id, token));
+    }
+    let scripts = plan::compile(run, setting.words, &live.stage.bin);
+    let mut world = world;
+    for (launch, script) in scripts.models {
+        let tenant = setting.model.tenant(&format!("{}.{launch}", tenant_name(run)), script)?;
+        world.models.insert(launch.clone(), tenant.base_url());
+        live.tenants.insert(launch, tenant);
+    }
+    for name in run.launches.keys() {
+        let start = live.stage.launch(run, name, &world)?;
+        live.starts.insert(name.clone(), start);
+    }
+    Ok(live)
+}
+
+/// A tenant's name: what a URL path takes.
+fn tenant_name(run: &Run) -> String {
+    format!("{}.{}", run.build, run.id).chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
+}
+
+async fn namespace(
+    supervisor: &mut Supervisor,
+    plumb: &PlumbProgram,
+    dialect: &Dialect,
+    stage: &Stage,
+) -> Result<(String, Secret), DriveError> {
+    let mut env = plumb.account.clone();
+    env.insert("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
+    supervisor.order(Order::Namespace {
+        plumb: Call {
+            argv: vec![plumb.program.display().to_string()],
+            env,
+            cwd: stage.root.clone(),
+            within_ms: PLUMB_MS,
+        },
+        dialect: dialect.clone(),
+        owner: std::process::id(),
+    })?;
+    loop {
+        match supervisor.next().await.map(|said| said.notice) {
+            Some(Notice::Namespace { id, token }) => return Ok((id, token)),
+            Some(Notice::NamespaceFailed { what, exit, said }) => {
+                let exit = exit.map(|exit| format!(" ({exit:?})")).unwrap_or_default();
+                return Err(DriveError::Namespace { what: format!("{what}{exit} {said}").trim_end().to_owned() });
+            }
+            Some(_) => {}
+            None => return Err(SuperviseError::Gone.into()),
+        }
+    }
+}
+
+/// What the loop woke up for.
+enum Woke {
+    Said(Option<Said>),
+    Model(Option<(String, Value)>),
+    Look,
+    Limit,
+}
+
+/// Follows the timeline until everything that was started has ended.
+async fn follow(live: &mut Live<'_>) -> Result<(), DriveError> {
+    let (sender, mut journal) = mpsc::unbounded_channel();
+    for (launch, tenant) in &mut live.tenants {
+        let (mut events, sender, launch) = (tenant.journal(), sender.clone(), launch.clone());
+        tokio::spawn(async move {
+            while let Some(event) = events.recv().await {
+                if sender.send((launch.clone(), event)).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    let scripts = plan::compile(live.run, live.setting.words, &live.stage.bin);
+    let mut progress = Progress::new(live.run, scripts.actions, scripts.replies);
+    for name in live.run.launches.iter().filter(|(_, l)| plan::starts_at_once(l)).map(|(name, _)| name.clone()) {
+        start(live, &name)?;
+        progress.started(&name);
+    }
+    let limit = tokio::time::Instant::now() + live.run.limit;
+    loop {
+        let scene = fact::Scene {
+            run: live.run,
+            stage: &live.stage,
+            records: live.plumb.as_ref().map(|plumb| plumb.sessions.as_path()),
+            namespace: live.namespace.as_ref().map(|(id, _)| id.as_str()),
+            field: &live.setting.dialect.record_namespace,
+            ended: &progress.ended().to_vec(),
+        };
+        let next = progress.next(&|gate| fact::look(gate, &scene));
+        match next {
+            Do::Open { gate } => {
+                for tenant in live.tenants.values() {
+                    tenant.open(&gate);
+                }
+                continue;
+            }
+            Do::Perform { step, key } => {
+                let (done, seen) = perform(live, &mut progress, &step, &key)?;
+                if let Some(done) = done {
+                    progress.performed(done, seen);
+                }
+                continue;
+            }
+            Do::Kill { launch } => {
+                let order = Order::Signal { key: Key(launch.clone()), signal: Signal::Kill, reach: Reach::Tree };
+                live.supervisor.order(order)?;
+                if let Some(facts) = live.facts.launches.get_mut(&launch) {
+                    facts.limit_hit = true;
+                }
+                continue;
+            }
+            Do::Finish => break,
+            Do::Wait => {}
+        }
+        let woke = tokio::select! {
+            said = live.supervisor.next() => Woke::Said(said),
+            event = journal.recv() => Woke::Model(event),
+            () = pause(LOOK_EVERY), if progress.is_looking() => Woke::Look,
+            () = tokio::time::sleep_until(progress.deadline().unwrap_or(limit).min(limit)) => Woke::Limit,
+        };
+        match woke {
+            Woke::Said(None) => return Err(SuperviseError::Gone.into()),
+            Woke::Said(Some(said)) => heard(live, &mut progress, said.notice),
+            Woke::Model(Some((launch, event))) => {
+                progress.model(&event);
+                live.journal.push(tagged(&launch, event));
+            }
+            Woke::Model(None) | Woke::Look => {}
+            Woke::Limit if tokio::time::Instant::now() >= limit => {
+                live.facts.limit_hit = true;
+                break;
+            }
+            Woke::Limit => progress.late(tokio::time::Instant::now()),
+        }
+    }
+    live.facts.actions = progress.into_actions();
+    while let Ok((launch, event)) = journal.try_recv() {
+        live.journal.push(tagged(&launch, event));
+    }
+    Ok(())
+}
+
+fn tagged(launch: &str, mut event: Value) -> Value {
+    event["launch"] = json!(launch);
+    event
+}
+
+/// Starts one launch.
+fn start(live: &mut Live<'_>, name: &str) -> Result<(), DriveError> {
+    let (Some(start), Some(place)) = (live.starts.get(name), live.stage.launches.get(name)) else {
+        return Ok(());
+    };
+    live.supervisor.order(Order::Start {
+        key: Key(name.to_owned()),
+        launch: Process {
+            argv: start.argv.clone(),
+            env: start.env.clone(),
+            cwd: start.cwd.clone(),
+            stdin: Stdin::Null,
+            stdout: place.out.join("stdout"),
+            stderr: place.out.join("stderr"),
+            limit: crate::supervise::order::OUTPUT_LIMIT,
+        },
+    })?;
+    let facts = launch_facts(live.run, name, start, place);
+    live.facts.launches.insert(name.to_owned(), facts);
+    Ok(())
+}
+
+fn launch_facts(run: &Run, name: &str, start: &stage::Start, place: &stage::Place) -> LaunchFacts {
+    let text = |path: &Path| path.display().to_string();
+    LaunchFacts {
+        argv: start.argv.clone(),
+        env: start.env.clone(),
+        workspace: text(&place.workspace),
+        home: text(place.explicit_home.as_deref().unwrap_or(&place.home)),
+        explicit_home: place.explicit_home.as_deref().map(text),
+        sessions_root: text(&place.sessions),
+        expected_exit: run.launches.get(name).and_then(|launch| launch.exit).unwrap_or(0),
+        ..LaunchFacts::default()
+    }
+}
+
+/// Does one action; gives whether it is done already, or nothing where a notice will say.
+fn perform(
+    live: &mut Live<'_>,
+    progress: &mut Progress,
+    step: &crate::scenario::Step,
+    key: &str,
+) -> Result<(Option<bool>, String), DriveError> {
+    use crate::scenario::{Addressee, Step};
+    match step {
+        Step::Start(named) => {
+            start(live, &named.launch)?;
+            progress.started(&named.launch);
+            Ok((Some(true), format!("started `{}`", named.launch)))
+        }
+        Step::Open(open) => {
+            let (_, file) = live.stage.hold(&open.hold);
+            match std::fs::write(&file, "") {
+                Ok(()) => Ok((Some(true), format!("opened `{}`", open.hold))),
+                Err(error) => Ok((Some(false), format!("{}: {error}", file.display()))),
+            }
+        }
+        Step::Signal(signal) => {
+            let Some(number) = progress::signal_of(&signal.name) else {
+                return Ok((Some(false), format!("no signal is called `{}`", signal.name)));
+            };
+            live.supervisor.order(Order::Signal {
+                key: Key(signal.launch.clone()),
+                signal: number,
+                reach: Reach::Leader,
+            })?;
+            if let Some(facts) = live.facts.launches.get_mut(&signal.launch) {
+                facts.signalled = Some(signal.name.clone());
+            }
+            Ok((Some(true), format!("sent {} to `{}`", signal.name, signal.launch)))
+        }
+        Step::Note(note) => {
+            let to = match &note.to {
+                Addressee::Next(_) => None,
+                Addressee::SessionOf(session) => match addressee(live, session) {
+                    Ok(name) => Some(name),
+                    Err(why) => return Ok((Some(false), why)),
+                },
+            };
+            let order = note_order(live, note, to.as_deref(), key);
+            live.supervisor.order(order)?;
+            Ok((None, String::new()))
+        }
+        Step::Model(_) | Step::Gate(_) => Ok((Some(true), String::new())),
+    }
+}
+
+/// The name of the live plumb session that a conversation has declared.
+fn addressee(live: &Live<'_>, session: &str) -> Result<String, String> {
+    let scene = fact::Scene {
+        run: live.run,
+        stage: &live.stage,
+        records: live.plumb.as_ref().map(|plumb| plumb.sessions.as_path()),
+        namespace: live.namespace.as_ref().map(|(id, _)| id.as_str()),
+        field: &live.setting.dialect.record_namespace,
+        ended: &[],
+    };
+    let own = fact::own(session, &scene)?;
+    let found = own.iter().find(|record| !record.ended());
+    found
+        .map(|record| record.name().to_owned())
+        .ok_or_else(|| format!("no live session declared `{session}`; {} records did", own.len()))
+}
+
+fn note_order(live: &Live<'_>, note: &crate::scenario::Note, to: Option<&str>, key: &str) -> Order {
+    let out = &live.stage.caught;
+    let workspace = live.stage.launches.get("main").map(|place| place.workspace.clone()).unwrap_or_default();
+    let mut argv = vec![
+        live.setting.program.display().to_string(),
+        "note".to_owned(),
+        "--plumb".to_owned(),
+        live.stage.wrapper().display().to_string(),
+        "--workspace".to_owned(),
+        workspace.display().to_string(),
+        "--text".to_owned(),
+        note.text.clone(),
+        "--receipt".to_owned(),
+        out.join(format!("{key}.json")).display().to_string(),
+    ];
+    if let Some(to) = to {
+        argv.extend(["--to".to_owned(), to.to_owned()]);
+    }
+    Order::Start {
+        key: Key(key.to_owned()),
+        launch: Process {
+            argv,
+            env: [("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())].into(),
+            cwd: workspace,
+            stdin: Stdin::Null,
+            stdout: out.join(format!("{key}.stdout")),
+            stderr: out.join(format!("{key}.stderr")),
+            limit: 1 << 20,
+        },
+    }
+}
+
+/// Takes one notice of the supervisor.
+fn heard(live: &mut Live<'_>, progress: &mut Progress, notice: Notice) {
+    match notice {
+        Notice::Exited { key, status } => {
+            let Some(facts) = live.facts.launches.get_mut(&key.0) else {
+                let receipt = live.stage.caught.join(format!("{key}.json"));
+                let (done, seen) = progress::receipt(&receipt, &live.stage.caught.join(format!("{key}.stderr")));
+                progress.performed(done, seen);
+                return;
+            };
+            facts.end = Some(end_of(status));
+            progress.exited(&key.0);
+        }
+        Notice::StartFailed { key, error } => {
+            live.facts.broken = Some(format!("`{key}` could not be started: {error}"));
+            progress.exited(&key.0);
+        }
+        Notice::Survivor { process, parents, outlived } => {
+            let what = match outlived {
+                Outlived::LeaderExit => "everything that was started",
+                Outlived::Term => "a TERM",
+                Outlived::Supervisor => "its supervisor",
+            };
+            let chain: Vec<String> = parents.iter().map(|parent| parent.argv.join(" ")).collect();
+            live.survivors.push(format!(
+                "`{}` (pid {}) outlived {what}; started by {}",
+                process.argv.join(" "),
+                process.process.pid,
+                chain.join(" < ")
+            ));
+        }
+        Notice::Lost { status } => live.facts.broken = Some(format!("the supervisor died: {status:?}")),
+        _ => {}
+    }
+}
+
+fn end_of(status: Status) -> End {
+    match status {
+        Status::Code(code) => End::Code(code),
+        Status::Signal { number, .. } => End::Signal(number),
+        Status::Unknown => End::Code(-1),
+    }
+}
+
+/// Ends everything that is left, and waits for the proof.
+async fn end(live: &mut Live<'_>) -> Option<Ended> {
+    if live.supervisor.order(Order::End { grace_ms: GRACE_MS }).is_err() {
+        return None;
+    }
+    let mut progress = Progress::new(live.run, Vec::new(), 0);
+    loop {
+        match live.supervisor.next().await.map(|said| said.notice) {
+            None => return None,
+            Some(Notice::Ended(ended)) => return Some(ended),
+            Some(notice) => heard(live, &mut progress, notice),
+        }
+    }
+}
+
+/// Completes the facts with what the end brought.
+fn close_facts(live: &mut Live<'_>, ended: Option<Ended>) {
+    live.facts.survivors = std::mem::take(&mut live.survivors);
+    for (name, launch) in &live.run.launches {
+        if launch.start == Some(Start::InBash)
+            && let (Some(start), Some(place)) = (live.starts.get(name), live.stage.launches.get(name))
+            && let Ok(code) = std::fs::read_to_string(place.out.join("exit"))
+        {
+            let mut facts = launch_facts(live.run, name, start, place);
+            facts.end = code.trim().parse().ok().map(End::Code);
+            live.facts.launches.insert(name.clone(), facts);
+        }
+    }
+    for launch in live.facts.launches.values() {
+        for (key, value) in &launch.env {
+            if crate::judge::is_managed(key) && key != "DSH_HOME" {
+                live.facts.planted.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    let mcp = live.run.launches.values().any(|launch| launch.mcp.is_some_and(|mcp| mcp != Mcp::None));
+    match ended {
+        Some(ended) => {
+            live.facts.empty = ended.empty;
+            live.facts.cpu_us = ended.usage.user_us + ended.usage.sys_us;
+            if mcp {
+                live.facts.namespace = live.namespace.as_ref().map(|(id, _)| {
+                    let release = ended.namespaces.iter().find(|release| release.id == *id);
+                    NamespaceFacts {
+                        id: id.clone(),
+                        revoked: release.is_some_and(|release| release.revoked),
+                        detail: release.map_or("its release was never tried".to_owned(), |one| one.detail.clone()),
+                    }
+                });
+            }
+        }
+        None => {
+            live.facts.broken.get_or_insert_with(|| "the supervisor ended without a word".to_owned());
+        }
+    }
+}

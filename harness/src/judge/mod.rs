@@ -1,0 +1,170 @@
+//! From evidence to a verdict. Pure: nothing is run, nothing is read but the evidence in hand, so a
+//! verdict can be had again from the folder alone, byte for byte.
+
+mod built_in;
+mod context;
+mod controls;
+mod environment;
+mod header;
+mod model;
+mod plumb;
+mod tool;
+
+use context::Judged;
+pub use context::Reading;
+pub use environment::is_managed;
+pub(crate) use plumb::is_minted_for;
+pub use tool::pretty;
+
+use crate::evidence::Evidence;
+use crate::plan::Run;
+use crate::scenario::Expect;
+use crate::verdict::{Class, Finding, Outcome, Verdict};
+
+/// Checks that every scenario has without stating them.
+pub const BUILT_IN: [&str; 9] = [
+    "exit",
+    "boot",
+    "mounted",
+    "script",
+    "route",
+    "timeline",
+    "empty",
+    "namespace",
+    "canaries",
+];
+
+/// A clause that a build cannot show, with the reviewed reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotApplicable {
+    /// The clause.
+    pub clause: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What the judge has to know of the build beside the evidence.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BuildFacts {
+    /// Managed variables that the build sets beyond the contract's.
+    pub further_variables: Vec<String>,
+    /// Texts on standard error that say that a row is not there.
+    pub boot_warnings: Vec<String>,
+    /// The pinned definition of each tool, as pretty JSON.
+    pub tool_pins: std::collections::BTreeMap<String, String>,
+    /// The pinned set of event types of a bash turn.
+    pub event_types: Vec<String>,
+    /// Clauses that the build cannot show.
+    pub not_applicable: Vec<NotApplicable>,
+    /// First segments and slug rules of minted ids need the plugin's own prefix.
+    pub pinned_at: String,
+}
+
+/// Judges one run.
+pub fn judge(run: &Run, evidence: &Evidence, build: &BuildFacts) -> Verdict {
+    let reading = Reading::new(run, evidence, build);
+    let mut findings = built_in::findings(&reading);
+    for expect in &run.expects {
+        findings.push(finding(expect, &reading));
+    }
+    let (standing, surprises) = controls::weigh(run, &findings);
+    Verdict {
+        scenario: run.id.to_string(),
+        build: run.build.clone(),
+        title: run.title.clone(),
+        standing,
+        flips: run.flips.clone(),
+        surprises,
+        findings,
+    }
+}
+
+fn finding(expect: &Expect, reading: &Reading<'_>) -> Finding {
+    let reasons: Vec<String> = reading
+        .build
+        .not_applicable
+        .iter()
+        .filter(|one| expect.clause.contains(&one.clause))
+        .map(|one| format!("{}: {}", one.clause, one.reason))
+        .collect();
+    if reasons.len() == expect.clause.len() {
+        return Finding {
+            check: expect.check.clone(),
+            clauses: expect.clause.clone(),
+            outcome: Outcome::NotApplicable,
+            class: None,
+            symptoms: reasons,
+            read: Vec::new(),
+            assumes: Vec::new(),
+        };
+    }
+    judged(&expect.check, &expect.clause, one(expect, reading))
+}
+
+/// Judges the one kind that the expectation states.
+fn one(expect: &Expect, reading: &Reading<'_>) -> Judged {
+    if let Some(wanted) = &expect.environment {
+        environment::environment(wanted, reading)
+    } else if let Some(wanted) = &expect.absent {
+        environment::absent(wanted, reading)
+    } else if let Some(wanted) = &expect.compare {
+        environment::compare(wanted, reading)
+    } else if let Some(wanted) = &expect.overlap {
+        environment::overlap(wanted, reading)
+    } else if let Some(wanted) = &expect.header {
+        header::header(wanted, reading)
+    } else if let Some(wanted) = &expect.logged_tools {
+        header::logged_tools(wanted, reading)
+    } else if let Some(wanted) = &expect.logged_events {
+        header::logged_events(wanted, reading)
+    } else if let Some(wanted) = &expect.outcome {
+        header::outcome(wanted, reading)
+    } else if let Some(wanted) = &expect.tool_pin {
+        tool::pin(wanted, reading)
+    } else if let Some(wanted) = &expect.tool_words {
+        tool::words(wanted, reading)
+    } else if let Some(wanted) = &expect.system_prompt {
+        model::system_prompt(wanted, reading)
+    } else if let Some(wanted) = &expect.model_saw {
+        model::saw(wanted, reading)
+    } else if let Some(wanted) = &expect.result {
+        model::result(wanted, reading)
+    } else if let Some(wanted) = &expect.warnings {
+        model::warnings(wanted, reading)
+    } else if let Some(wanted) = &expect.records {
+        plumb::records(wanted, reading)
+    } else if let Some(wanted) = &expect.declared {
+        plumb::declared(wanted, reading)
+    } else if let Some(wanted) = &expect.mcp {
+        plumb::calls(wanted, reading)
+    } else if let Some(wanted) = &expect.effects {
+        plumb::effects(wanted, reading)
+    } else if let Some(wanted) = &expect.log {
+        plumb::log(wanted, reading)
+    } else if let Some(wanted) = &expect.pins {
+        plumb::pins(wanted, reading)
+    } else {
+        Judged::unobserved("the expectation states nothing")
+    }
+}
+
+fn judged(check: &str, clauses: &[String], judged: Judged) -> Finding {
+    let (outcome, class, symptoms) = match (judged.unobserved, judged.symptoms) {
+        (Some(why), _) => (Outcome::Unobserved, Some(Class::Unobserved), vec![why]),
+        (None, symptoms) if symptoms.is_empty() => (Outcome::Pass, None, Vec::new()),
+        (None, symptoms) => (
+            Outcome::Fail,
+            symptoms.first().map(|(class, _)| *class),
+            symptoms.into_iter().map(|(_, text)| text).collect(),
+        ),
+    };
+    Finding {
+        check: check.to_owned(),
+        clauses: clauses.to_vec(),
+        outcome,
+        class,
+        symptoms,
+        read: judged.read,
+        assumes: judged.assumes,
+    }
+}

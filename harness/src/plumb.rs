@@ -1,0 +1,8 @@
+//! Plumb as a program: how it is called and what its answers look like.
+//!
+//! Called by the supervisors and by the stage. It must never know whether the plumb behind the command line is a fake.
+
+pub mod daemon_log;
+pub mod dialect;
+pub mod records;
+pub mod secret;

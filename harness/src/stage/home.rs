@@ -1,0 +1,229 @@
+//! The home of an agent: its profile, its rows, the plugins that the rows name.
+//!
+//! dsh reads JSON where it expects YAML (measured), so rows are written as JSON.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{Place, Stage, StageError, World, make, put};
+use crate::plan::{Run, opening};
+use crate::scenario::{Drive, Home, Identity, Launch, Mcp, Persistence};
+
+/// The profile's name.
+pub(super) const PROFILE: &str = "e2e";
+
+/// Rows, in the order in which they are laid.
+pub type Rows = Vec<Value>;
+
+/// A row that cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RowError {
+    /// No plugin has that name.
+    #[error("no row is called `{name}`: {folder} has no such file")]
+    Unknown {
+        /// What the scenario names.
+        name: String,
+        /// Where it was looked for.
+        folder: PathBuf,
+    },
+}
+
+/// The rows that make the fake model the only provider.
+pub fn headless_rows(base_url: &str, stream_idle_ms: u128) -> Rows {
+    vec![
+        json!({"id": "agent-default-model", "config": {"provider": "scripted", "model": "scripted-model"}}),
+        json!({"id": "llm-pi-ai", "config": {"providers": {"scripted": {
+            "displayName": "Scripted",
+            "apiKeyEnv": "FAKE_KEY",
+            "api": "openai-completions",
+            "baseURL": base_url,
+            // The default ladder of five retries would turn a mistake into 17 s of waiting (measured).
+            "retryPolicy": {"mode": "normal", "maxRetries": 0},
+            "streamIdleTimeoutMs": stream_idle_ms,
+            "models": [{"id": "scripted-model"}],
+        }}}}),
+    ]
+}
+
+/// Writes the home of one launch.
+pub(super) fn write(
+    stage: &Stage,
+    run: &Run,
+    name: &str,
+    launch: &Launch,
+    place: &Place,
+    world: &World<'_>,
+) -> Result<(), StageError> {
+    let profile = place.home.join("profiles").join(PROFILE);
+    make(&profile)?;
+    let driven = launch.drive == Some(Drive::Driver);
+    let identity = launch.identity.unwrap_or(Identity::None);
+    let mut bundles = vec![json!("@deepseek-ai/dsh-base")];
+    if !driven {
+        bundles.push(json!("@deepseek-ai/dsh-headless"));
+    }
+    let mut dependencies = json!({});
+    if matches!(identity, Identity::Bundle | Identity::Both) {
+        bundles.push(json!("dsh-plumb-identity"));
+        dependencies = json!({"dsh-plumb-identity": format!("file:{}", world.identity.display())});
+        copy(world.identity, &profile.join("node_modules/dsh-plumb-identity"))?;
+    }
+    let package = json!({
+        "name": "dsh-profile-e2e",
+        "private": true,
+        "dependencies": dependencies,
+        "dsh": {"profile": {"bundles": bundles}},
+    });
+    put(&profile.join("package.json"), &format!("{package:#}\n"), 0o600)?;
+
+    let base_url = world.models.get(name).map_or("", String::as_str);
+    let mut rows = headless_rows(base_url, run.stream_idle.as_millis());
+    rows.extend(persistence(launch));
+    if launch.home == Some(Home::Explicit)
+        && let Some(explicit) = &place.explicit_home
+    {
+        rows.push(json!({"id": "shell-env", "config": {"dshHome": explicit}}));
+    }
+    rows.extend(mcp(stage, launch));
+    if matches!(identity, Identity::Row | Identity::Both) {
+        let entry = entry_of(world.identity);
+        rows.push(json!({"insert": [{
+            "id": "dsh-plumb-identity",
+            "name": format!("file://{}", entry.display()),
+            "config": plugin_options(stage, run),
+        }]}));
+    } else if identity == Identity::Bundle && !run.plugin.is_empty() {
+        rows.push(json!({"id": "dsh-plumb-identity", "config": plugin_options(stage, run)}));
+    }
+    for (row, config) in launch.rows.iter().flatten() {
+        rows.push(named(stage, row, config, world)?);
+    }
+    if driven {
+        copy(&world.plugins.join("driver"), &profile.join("driver"))?;
+        let ops = place.out.join("ops.json");
+        put(&ops, &format!("{:#}\n", operations(launch)), 0o600)?;
+        rows.push(json!({"insert": [{
+            "id": "dsh-e2e-driver",
+            "name": format!("file://{}", profile.join("driver/index.mjs").display()),
+            "config": {"ops": ops, "out": place.out.join("outcomes.jsonl")},
+        }]}));
+    }
+    put(&profile.join("cordis.patch.yml"), &format!("{:#}\n", Value::Array(rows)), 0o600)
+}
+
+/// The plugin's options: what the scenario states, and the wrapper as the command for its own connections.
+fn plugin_options(stage: &Stage, run: &Run) -> Value {
+    let mut options = json!(run.plugin);
+    if options.get("plumbCommand").is_none() {
+        options["plumbCommand"] = json!(stage.wrapper());
+    }
+    options
+}
+
+fn persistence(launch: &Launch) -> Rows {
+    let root = launch.sessions_root.as_deref().unwrap_or("sessions");
+    match launch.persistence.unwrap_or(Persistence::Jsonl) {
+        Persistence::Jsonl if launch.sessions_root.is_none() => Vec::new(),
+        Persistence::Jsonl => vec![json!({"id": "session-persistence-jsonl", "config": {"root": root}})],
+        Persistence::JsonlPlain => vec![json!({
+            "id": "session-persistence-jsonl",
+            "config": {"root": root, "compression": "none"},
+        })],
+        Persistence::None => vec![
+            json!({"id": "session-persistence-jsonl", "disabled": true}),
+            json!({"id": "session-checkpoint-policy", "disabled": true}),
+        ],
+    }
+}
+
+fn mcp(stage: &Stage, launch: &Launch) -> Rows {
+    let command = match launch.mcp.unwrap_or(Mcp::None) {
+        Mcp::None => return Vec::new(),
+        Mcp::Plumb => stage.wrapper(),
+        Mcp::False => PathBuf::from("/bin/false"),
+    };
+    vec![json!({"insert": [{
+        "id": "mcp-plumb",
+        "name": "@deepseek-ai/dsh-mcp-client",
+        // Without `transport` dsh silently never starts the server; without the flag a dead one goes unsaid (measured).
+        "config": {
+            "serverName": "plumb",
+            "transport": "stdio",
+            "command": command,
+            "args": ["serve"],
+            "env": {},
+            "failOnStartupError": true,
+        },
+    }]})]
+}
+
+/// A row that a scenario names: a saboteur, or a row of dsh itself by its id.
+fn named(stage: &Stage, row: &str, config: &toml::Table, world: &World<'_>) -> Result<Value, StageError> {
+    let Some(saboteur) = row.strip_prefix("saboteur:") else {
+        return Ok(match config.get("disabled") {
+            Some(toml::Value::Boolean(true)) => json!({"id": row, "disabled": true}),
+            _ => json!({"id": row, "config": config}),
+        });
+    };
+    let folder = world.plugins.join("saboteurs");
+    let file = folder.join(format!("{saboteur}.mjs"));
+    if !file.exists() {
+        return Err(RowError::Unknown { name: row.to_owned(), folder }.into());
+    }
+    let mut config = json!(config);
+    config["witness"] = json!(stage.caught.join("sabotage.jsonl"));
+    Ok(json!({"insert": [{"id": format!("saboteur-{saboteur}"), "name": format!("file://{}", file.display()), "config": config}]}))
+}
+
+/// The driver's list: what the scenario states, with the openings of its sessions as their prompts.
+fn operations(launch: &Launch) -> Value {
+    let ops: Vec<Value> = launch
+        .ops
+        .iter()
+        .flatten()
+        .map(|op| {
+            let mut op = json!(op);
+            let prompts = matches!(op.get("op").and_then(Value::as_str), Some("prompt" | "prompt_start"));
+            if prompts && op.get("text").is_none() {
+                let session = op.get("opening").or_else(|| op.get("session")).and_then(Value::as_str);
+                op["text"] = json!(opening(session.unwrap_or("main")));
+            }
+            if let Some(object) = op.as_object_mut() {
+                object.remove("opening");
+            }
+            op
+        })
+        .collect();
+    Value::Array(ops)
+}
+
+/// The entry of a plugin's folder, from its package.json.
+fn entry_of(folder: &Path) -> PathBuf {
+    let main = std::fs::read_to_string(folder.join("package.json"))
+        .ok()
+        .and_then(|text| serde_json::from_str::<Value>(&text).ok())
+        .and_then(|package| package.get("main")?.as_str().map(str::to_owned))
+        .unwrap_or_else(|| "index.mjs".to_owned());
+    folder.join(main.trim_start_matches("./"))
+}
+
+/// Copies a folder without its tests and modules.
+fn copy(from: &Path, to: &Path) -> Result<(), StageError> {
+    let failed = |path: &Path, source| StageError::Write { path: path.to_owned(), source };
+    make(to)?;
+    for entry in std::fs::read_dir(from).map_err(|source| failed(from, source))? {
+        let entry = entry.map_err(|source| failed(from, source))?;
+        let name = entry.file_name();
+        if name == "node_modules" || name == "test" {
+            continue;
+        }
+        let target = to.join(&name);
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target).map_err(|source| failed(&target, source))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Living processes: a warden for the run, a supervisor for each scenario, and the runner's handle on both.
+//!
+//! The runner calls [`Warden`]; the binary calls [`warden::main`] and [`supervisor::main`] for its hidden verbs. Nothing
+//! else in this crate spawns a process. It must never end a process by name, nor signal a pid whose start time it did
+//! not check; the runner itself is no subreaper and never waits for any child but the warden, because a
+//! `waitpid(-1)` beside tokio takes the status of tokio's own children.
+
+pub mod notice;
+pub mod order;
+pub mod process;
+pub mod supervisor;
+pub mod warden;
+
+mod call;
+mod ending;
+mod namespace;
+mod output;
+mod reap;
+mod runner;
+mod ward;
+mod wire;
+
+pub(crate) use reap::status_of_exit;
+pub use runner::{Closing, Said, SuperviseError, Supervisor, Warden, WardenProgram};

@@ -1,0 +1,399 @@
+//! The warden of a run: it starts the supervisors, carries lines between them and the runner, and outlives them.
+//!
+//! Run by the hidden verb `warden`, started by the runner. A subreaper above the supervisors: when one is killed, what
+//! it left falls here, is named and ended, and a fresh supervisor under the same name releases its namespaces. At the
+//! end of its input it closes the scenarios' supervisors, then the daemon's, then itself. One thread, no tokio. Must
+//! never start anything but supervisors.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{Read as _, Write as _},
+    os::fd::AsFd,
+    time::{Duration, Instant},
+};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::{
+    ending::{Ending, GRACE, name as survivors},
+    namespace::Held,
+    notice::{Ended, Notice, Outlived, Release, Usage},
+    order::Signal,
+    process::{Seen, under},
+    reap::{ChildSignal, Children, Reaped, reap_one},
+    supervisor::SuperviseFailed,
+    ward::Ward,
+    wire::{Ask, FromSupervisor, FromWarden, Last, Line as _, Lines, News, ToSupervisor, ToWarden},
+};
+
+/// How long supervisors may take to end once their input is closed: the grace, ten seconds of KILL, and the deadlines
+/// of create, release and list, ten seconds each, with room for a busy machine.
+const CLOSING: Duration = Duration::from_secs(60);
+
+/// Everything the warden knows.
+#[derive(Debug, Default)]
+struct Run {
+    wards: BTreeMap<String, Ward>,
+    /// Supervisors that died, whose processes are being ended.
+    bereaved: Vec<Bereaved>,
+    ending: Option<Ending>,
+    closing: Option<Closing>,
+}
+
+/// What a dead supervisor left.
+#[derive(Debug)]
+struct Bereaved {
+    name: String,
+    last: Last,
+    held: Vec<Held>,
+    /// Whether a create was ordered and never answered.
+    is_unanswered: bool,
+}
+
+#[derive(Debug)]
+struct Closing {
+    of: Last,
+    until: Instant,
+}
+
+/// Runs the warden until its input ended and every supervisor with its tree is gone.
+pub fn main() -> Result<(), SuperviseFailed> {
+    nix::sys::prctl::set_child_subreaper(true)
+        .map_err(|source| SuperviseFailed::Subreaper { source })?;
+    let mut children =
+        ChildSignal::register().map_err(|source| SuperviseFailed::ChildSignal { source })?;
+    let mut run = Run::default();
+    let mut lines = Lines::default();
+    loop {
+        children.clear();
+        let left = run.reap();
+        run.end_strays();
+        if run.close(left) {
+            return Ok(());
+        }
+        run.turn(&children, &mut lines)?;
+    }
+}
+
+impl Run {
+    /// Waits for something to happen and carries what there is to carry.
+    fn turn(&mut self, children: &ChildSignal, lines: &mut Lines) -> Result<(), SuperviseFailed> {
+        let stdin = std::io::stdin();
+        let names: Vec<String> = self.wards.keys().cloned().collect();
+        let mut fds = vec![PollFd::new(children.as_fd(), PollFlags::POLLIN)];
+        let mut whose = Vec::new();
+        for (index, ward) in self.wards.values().enumerate() {
+            for fd in [ward.reading(), ward.writing()].into_iter().flatten() {
+                fds.push(fd);
+                whose.push(index);
+            }
+        }
+        let is_open = self.closing.is_none();
+        if is_open {
+            fds.push(PollFd::new(stdin.as_fd(), PollFlags::POLLIN));
+        }
+        match poll(&mut fds, self.timeout()) {
+            Ok(_) | Err(nix::Error::EINTR) => {}
+            Err(source) => return Err(SuperviseFailed::Poll { source }),
+        }
+        let ready: Vec<bool> = fds
+            .iter()
+            .map(|fd| fd.revents().is_some_and(|events| !events.is_empty()))
+            .collect();
+        let busy: BTreeSet<usize> = whose
+            .iter()
+            .zip(ready.iter().skip(1))
+            .filter(|(_, ready)| **ready)
+            .map(|(index, _)| *index)
+            .collect();
+        for name in busy.into_iter().filter_map(|index| names.get(index)) {
+            if let Some(ward) = self.wards.get_mut(name) {
+                ward.flush();
+                for said in ward.read() {
+                    tell(name, News::Said(said));
+                }
+            }
+        }
+        if is_open && ready.last() == Some(&true) {
+            self.hear(lines);
+        }
+        Ok(())
+    }
+
+    fn timeout(&self) -> PollTimeout {
+        let times = [
+            self.ending.as_ref().map(Ending::next),
+            self.closing.as_ref().map(|closing| closing.until),
+        ];
+        let Some(next) = times.into_iter().flatten().min() else {
+            return PollTimeout::NONE;
+        };
+        let left = next.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
+        PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
+    }
+
+    /// Reads what the runner asks; the end of input begins the closing.
+    fn hear(&mut self, lines: &mut Lines) {
+        let mut chunk = vec![0; 64 << 10];
+        let read = match std::io::stdin().lock().read(&mut chunk) {
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return,
+            Err(_) => 0,
+        };
+        if read == 0 {
+            self.begin_closing(Last::WithTheOthers);
+        }
+        for line in lines.feed(&chunk[..read]) {
+            match ToWarden::from_line(&line) {
+                Ok(ToWarden { name, ask }) => self.obey(name, ask),
+                Err(error) => tell(
+                    "",
+                    News::Trouble(format!("read a line of the runner: {error}")),
+                ),
+            }
+        }
+    }
+
+    fn obey(&mut self, name: String, ask: Ask) {
+        match ask {
+            Ask::Open(last) => self.open(name, last),
+            Ask::Order(order) => match self.wards.get_mut(&name) {
+                Some(ward) => ward.order(order),
+                None => tell(
+                    &name,
+                    News::Trouble("no such supervisor, or it has ended".into()),
+                ),
+            },
+            Ask::Close => {
+                if let Some(ward) = self.wards.get_mut(&name) {
+                    ward.close();
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, name: String, last: Last) {
+        if self.wards.contains_key(&name) {
+            tell(
+                &name,
+                News::Trouble("a supervisor of that name exists".into()),
+            );
+            return;
+        }
+        match Ward::start(last) {
+            Ok(ward) => drop(self.wards.insert(name, ward)),
+            Err(error) => {
+                tell(&name, News::Trouble(format!("start a supervisor: {error}")));
+                tell(&name, News::Closed);
+            }
+        }
+    }
+
+    fn reap(&mut self) -> Children {
+        loop {
+            match reap_one() {
+                Ok(reaped) => self.bury(reaped),
+                Err(left) => return left,
+            }
+        }
+    }
+
+    fn bury(&mut self, reaped: Reaped) {
+        let Reaped {
+            process,
+            name: short,
+            status,
+            ..
+        } = reaped;
+        let of = self
+            .wards
+            .iter()
+            .find(|(_, ward)| ward.process.pid == process.pid)
+            .map(|(name, _)| name.clone());
+        let Some((name, mut ward)) = of.and_then(|name| self.wards.remove_entry(&name)) else {
+            if let Some(ending) = &mut self.ending {
+                ending.stir(Instant::now());
+            }
+            if let Some(bereaved) = self.bereaved.last() {
+                let orphan = Notice::Orphan {
+                    process,
+                    name: short,
+                    group_of: None,
+                    status,
+                };
+                tell(&bereaved.name, News::Said(FromSupervisor::now(orphan)));
+            }
+            return;
+        };
+        for said in ward.read_rest() {
+            tell(&name, News::Said(said));
+        }
+        let strays = self.strays();
+        if ward.has_ended && strays.is_empty() {
+            tell(&name, News::Closed);
+            return;
+        }
+        if !ward.has_ended {
+            tell(
+                &name,
+                News::Said(FromSupervisor::now(Notice::Lost { status })),
+            );
+        }
+        for survivor in survivors(&strays, Outlived::Supervisor) {
+            tell(&name, News::Said(FromSupervisor::now(survivor)));
+        }
+        let is_unanswered = ward.is_unanswered();
+        self.bereaved.push(Bereaved {
+            name,
+            last: ward.last,
+            held: ward.held,
+            is_unanswered,
+        });
+        self.ending
+            .get_or_insert_with(|| Ending::by_term(Instant::now(), GRACE));
+    }
+
+    /// Every descendant that belongs to no living supervisor.
+    fn strays(&self) -> Vec<Seen> {
+        under(
+            std::process::id(),
+            &self.wards.values().map(|ward| ward.process.pid).collect(),
+        )
+    }
+
+    /// Ends what dead supervisors left, then lets each of them rest.
+    fn end_strays(&mut self) {
+        let Some(mut ending) = self.ending.take() else {
+            return;
+        };
+        // One look can miss a process whose parent ends at that moment; two in a row that see none do not.
+        let is_over =
+            ending.is_given_up() || (self.strays().is_empty() && self.strays().is_empty());
+        if !is_over {
+            for notice in ending.step(Instant::now(), &|| self.strays()) {
+                let last = self.bereaved.last().map_or("", |bereaved| &bereaved.name);
+                tell(last, News::Said(FromSupervisor::now(notice)));
+            }
+            self.ending = Some(ending);
+            return;
+        }
+        let left = self.strays();
+        for bereaved in std::mem::take(&mut self.bereaved) {
+            self.lay_to_rest(bereaved, &left);
+        }
+    }
+
+    /// Releases a dead supervisor's namespaces through a fresh one, or says the last word for it.
+    fn lay_to_rest(&mut self, bereaved: Bereaved, left: &[Seen]) {
+        let Bereaved {
+            name,
+            last,
+            held,
+            is_unanswered,
+        } = bereaved;
+        if is_unanswered {
+            let what = "the supervisor died while it created a namespace; if there is one, its ttl or its owner's \
+                        death ends it";
+            let failed = Notice::NamespaceFailed {
+                what: what.into(),
+                exit: None,
+                said: String::new(),
+            };
+            tell(&name, News::Said(FromSupervisor::now(failed)));
+        }
+        let unreleased = |why: &str| -> Vec<Release> {
+            let release = |held: &Held| Release {
+                id: held.id.clone(),
+                revoked: false,
+                detail: why.to_owned(),
+            };
+            held.iter().map(release).collect()
+        };
+        let namespaces = if held.is_empty() {
+            Vec::new()
+        } else {
+            match Ward::start(last) {
+                Ok(mut ward) => {
+                    ward.left = left.to_vec();
+                    for one in held {
+                        ward.send(&ToSupervisor::adopt(one));
+                    }
+                    ward.close();
+                    self.wards.insert(name, ward);
+                    return;
+                }
+                Err(error) => {
+                    unreleased(&format!("not released: start a supervisor for it: {error}"))
+                }
+            }
+        };
+        let usage = Usage {
+            user_us: 0,
+            sys_us: 0,
+            max_rss_kb: 0,
+        };
+        let ended = Ended {
+            empty: left.is_empty(),
+            left: left.to_vec(),
+            orphans: 0,
+            usage,
+            namespaces,
+        };
+        tell(&name, News::Said(FromSupervisor::now(Notice::Ended(ended))));
+        tell(&name, News::Closed);
+    }
+
+    fn begin_closing(&mut self, of: Last) {
+        for ward in self.wards.values_mut().filter(|ward| ward.last == of) {
+            ward.close();
+        }
+        self.closing = Some(Closing {
+            of,
+            until: Instant::now() + CLOSING,
+        });
+    }
+
+    /// Goes on with the closing; true when everything is gone.
+    fn close(&mut self, left: Children) -> bool {
+        let Some(closing) = &mut self.closing else {
+            return false;
+        };
+        if !self.bereaved.is_empty() {
+            return false;
+        }
+        let of = closing.of;
+        let waiting = self.wards.values().filter(|ward| ward.last == of).count();
+        if waiting > 0 {
+            if Instant::now() >= closing.until {
+                closing.until += CLOSING;
+                // Its processes fall to us and are ended like those of any supervisor that died.
+                for ward in self.wards.values().filter(|ward| ward.last == of) {
+                    ward.process.signal(Signal::Kill);
+                }
+            }
+            return false;
+        }
+        match of {
+            Last::WithTheOthers => {
+                self.begin_closing(Last::AfterTheOthers);
+                self.wards.is_empty() && left == Children::None
+            }
+            Last::AfterTheOthers => left == Children::None,
+        }
+    }
+}
+
+/// Tells the runner; one that is gone cannot be told, and its end of file says so by itself.
+fn tell(name: &str, news: News) {
+    let mut stdout = std::io::stdout().lock();
+    let line = FromWarden {
+        name: name.to_owned(),
+        news,
+    }
+    .to_line();
+    drop(
+        stdout
+            .write_all(line.as_bytes())
+            .and_then(|()| stdout.flush()),
+    );
+}
