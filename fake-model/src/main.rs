@@ -1,0 +1,3 @@
+//! The fake model as a program; everything is in the library.
+
+fn main() {}
