@@ -5,11 +5,17 @@
 
 pub mod build;
 pub mod builds;
+pub mod discover;
+pub mod profile;
 pub mod provision;
 pub mod recipe;
+pub mod reviewed;
 pub mod surroundings;
+pub mod version;
 
 pub use build::{Build, BuildError, Revision};
 pub use builds::{UnknownBuild, builds, find};
+pub use discover::{DiscoverError, Found, Origin, at_path, discover};
 pub use provision::{Cache, Check, Event, Installed, Network, ProvisionError, Request, provision};
 pub use surroundings::Surroundings;
+pub use version::{VersionError, version_of};

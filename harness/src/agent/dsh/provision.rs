@@ -204,10 +204,10 @@ fn fill(
     };
     match &request.build.facts.fetch {
         Fetch::Wheel(wheel) => {
-            wheel::fetch(request.build, wheel, &clients, &aside.join(TREE), on_event)?
+            wheel::fetch(request.build, wheel, &clients, &aside.join(TREE), on_event)?;
         }
         Fetch::NpmLock(lock) => {
-            npm_lock::fetch(request.build, lock, &clients, &aside.join(TREE), on_event)?
+            npm_lock::fetch(request.build, lock, &clients, &aside.join(TREE), on_event)?;
         }
     }
     fs::remove_dir_all(&work).map_err(io("remove", &work))

@@ -179,13 +179,13 @@ pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) ->
             action: action.into(),
             path,
         },
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            ProvisionError::CacheNotWritable {
-                action,
-                path,
-                source,
-            }
-        }
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotADirectory => ProvisionError::CacheNotWritable {
+            action,
+            path,
+            source,
+        },
         _ => ProvisionError::Io {
             action,
             path,
