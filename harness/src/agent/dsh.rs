@@ -1,7 +1,7 @@
 //! The real DeepSeek Harness: its builds as data, and the way each gets onto this machine.
 //!
-//! Called by the command line (`provision`, `doctor`) and by staging. It must never start dsh itself, and never let a
-//! setting that is meant for a package client reach the agent.
+//! Called by the command line (`provision`, `doctor`) and by staging. It must never start dsh
+//! itself, and never let a setting that is meant for a package client reach the agent.
 
 pub mod build;
 pub mod builds;

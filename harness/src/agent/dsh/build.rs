@@ -1,6 +1,7 @@
 //! A pinned build of dsh, as its folder below `agents/dsh` describes it.
 //!
-//! Loaded by [`builds`](super::builds) from what is compiled in, and by tests from text. It must never touch the disk.
+//! Loaded by [`builds`](super::builds) from what is compiled in, and by tests from text. It must
+//! never touch the disk.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -210,7 +211,8 @@ impl Build {
         self.files.get(path).map(AsRef::as_ref)
     }
 
-    /// Gives the hash that identifies what a platform gets: the wheel's own, or that of every file the clients read.
+    /// Gives the hash that identifies what a platform gets: the wheel's own, or that of every file
+    /// the clients read.
     pub fn hash(&self, platform: &str) -> Option<String> {
         match &self.facts.fetch {
             Fetch::Wheel(wheel) => wheel.sha256.get(platform).cloned(),

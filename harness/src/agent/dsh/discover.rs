@@ -1,7 +1,7 @@
 //! Finds a dsh that somebody else installed, in the order that the plugin's readme gives (RUN-12).
 //!
-//! Called by the command line for `--dsh installed` and `--dsh PATH`. It must never start anything, and never choose
-//! between two.
+//! Called by the command line for `--dsh installed` and `--dsh PATH`. It must never start anything,
+//! and never choose between two.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ pub struct Found {
     pub executable: PathBuf,
     /// Where it was found.
     pub origin: Origin,
-    /// What its `package.json` says, where it has one; see [`version_of`](super::version::version_of).
+    /// What its `package.json` says, where it has one; see
+    /// [`version_of`](super::version::version_of).
     pub version: Option<String>,
 }
 

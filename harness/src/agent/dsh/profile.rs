@@ -1,7 +1,7 @@
 //! The profile a run of dsh boots: bundles, and rows with blanks for what differs from run to run.
 //!
-//! Read from a build's `profile.toml`, filled by staging. It must never put a value into the middle of a string: a blank
-//! is a whole JSON value.
+//! Read from a build's `profile.toml`, filled by staging. It must never put a value into the middle
+//! of a string: a blank is a whole JSON value.
 
 use std::collections::BTreeMap;
 

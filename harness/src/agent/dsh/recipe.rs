@@ -1,6 +1,8 @@
-//! How a build of dsh is driven: flags, environment, tool names, logs. The second half of `build.toml`.
+//! How a build of dsh is driven: flags, environment, tool names, logs. The second half of
+//! `build.toml`.
 //!
-//! Read by staging, planning and judging. It must never hold what was not seen in a run of that build.
+//! Read by staging, planning and judging. It must never hold what was not seen in a run of that
+//! build.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! What reviewers have accepted of a build: clauses it cannot show, and clauses it breaks.
 //!
-//! Read from a build's `not-applicable.toml` and `deviations.toml`, used by planning and judging. It must never turn a
-//! failure that nobody reviewed into anything else.
+//! Read from a build's `not-applicable.toml` and `deviations.toml`, used by planning and judging.
+//! It must never turn a failure that nobody reviewed into anything else.
 
 use jiff::civil::Date;
 use serde::Deserialize;

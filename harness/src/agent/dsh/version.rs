@@ -1,6 +1,8 @@
-//! Asks a dsh for its version; the cheapest sign that it can be started here (0.1 to 0.4 s, nothing is written).
+//! Asks a dsh for its version; the cheapest sign that it can be started here (0.1 to 0.4 s, nothing
+//! is written).
 //!
-//! Called by the command line for what it did not provision. It must never give dsh a home or a key.
+//! Called by the command line for what it did not provision. It must never give dsh a home or a
+//! key.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

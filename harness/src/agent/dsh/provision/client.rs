@@ -1,8 +1,8 @@
 //! Package clients as programs: how they are found, what they inherit, what their failure means.
 //!
-//! Called by the fetchers. A client gets the caller's environment, for that is where proxies, indexes and certificates
-//! are set, less every name that steers dsh, plumb or this suite. It must never write outside its work folder and its
-//! own cache.
+//! Called by the fetchers. A client gets the caller's environment, for that is where proxies,
+//! indexes and certificates are set, less every name that steers dsh, plumb or this suite. It must
+//! never write outside its work folder and its own cache.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -51,10 +51,11 @@ impl Clients<'_> {
             .find_map(|name| self.surroundings.program(name))
     }
 
-    /// Runs a client to its end; the end of its two outputs is in the error. They go through memory, for a log on a full
-    /// disk would not hold the line that says so.
+    /// Runs a client to its end; the end of its two outputs is in the error. They go through
+    /// memory, for a log on a full disk would not hold the line that says so.
     ///
-    /// There is no limit of ours: a client knows best when its network has failed, and each has limits of its own.
+    /// There is no limit of ours: a client knows best when its network has failed, and each has
+    /// limits of its own.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<(), ProvisionError> {
         let (mut said, output) = std::io::pipe().map_err(io("open a pipe in", self.work))?;
         let errors = output
@@ -70,7 +71,8 @@ impl Clients<'_> {
             program: call.program.into(),
             source,
         };
-        // The command holds both writing ends until it is dropped, here, at the end of the statement.
+        // The command holds both writing ends until it is dropped, here, at the end of the
+        // statement.
         let mut child = Command::new(call.program)
             .args(&call.args)
             .current_dir(call.folder)
@@ -132,17 +134,19 @@ fn failure(call: &Call<'_>, status: &str, said: &str, work: &Path) -> ProvisionE
     }
 }
 
-/// Removes user and password from every address in a line: a client may name its proxy or its index.
+/// Removes user and password from every address in a line: a client may name its proxy or its
+/// index.
 fn without_password(line: &str) -> String {
     let pattern =
         Regex::new(r"://[^/@\s]+@").expect("the pattern is a constant, and a test compiles it");
     pattern.replace_all(line, "://…@").into_owned()
 }
 
-/// Finds the expected and the found hash in what pip, npm or pnpm says of a package that is not the pinned one.
+/// Finds the expected and the found hash in what pip, npm or pnpm says of a package that is not the
+/// pinned one.
 fn mismatch(said: &str) -> Option<(String, String)> {
-    // pip: `Expected sha256 H`, `or H` for every further one, then `Got H`. npm: `wanted I but got I`.
-    // pnpm: `Wanted "I". Got "I".`, in one line or two.
+    // pip: `Expected sha256 H`, `or H` for every further one, then `Got H`. npm: `wanted I but got
+    // I`. pnpm: `Wanted "I". Got "I".`, in one line or two.
     let pattern = Regex::new(
         r#"(?x)
         Expected\s+sha256\s+(?<a1>[0-9a-f]{64}) (?:\s+Expected\s+or\s+[0-9a-f]{64}|\s+or\s+[0-9a-f]{64})* \s+Got\s+(?<a2>[0-9a-f]{64})

@@ -1,7 +1,7 @@
 //! Why a build could not be provisioned, and what to do about it.
 //!
-//! Made here and in the modules beside; shown by the command line, always as exit status 2. A message must never hold a
-//! setting of a client.
+//! Made here and in the modules beside; shown by the command line, always as exit status 2. A
+//! message must never hold a setting of a client.
 
 use std::io;
 use std::path::{Path, PathBuf};
