@@ -145,11 +145,12 @@ fn without_password(line: &str) -> String {
 /// Finds the expected and the found hash in what pip, npm or pnpm says of a package that is not the
 /// pinned one.
 fn mismatch(said: &str) -> Option<(String, String)> {
-    // pip: `Expected sha256 H`, `or H` for every further one, then `Got H`. npm: `wanted I but got
-    // I`. pnpm: `Wanted "I". Got "I".`, in one line or two.
+    // The forms, in this order: pip (one line for each further hash), npm, pnpm.
     let pattern = Regex::new(
         r#"(?x)
-        Expected\s+sha256\s+(?<a1>[0-9a-f]{64}) (?:\s+Expected\s+or\s+[0-9a-f]{64}|\s+or\s+[0-9a-f]{64})* \s+Got\s+(?<a2>[0-9a-f]{64})
+        Expected\s+sha256\s+(?<a1>[0-9a-f]{64})
+          (?:\s+Expected\s+or\s+[0-9a-f]{64})*
+          \s+Got\s+(?<a2>[0-9a-f]{64})
         | wanted\s+(?<b1>sha\d+-\S+)\s+but\s+got\s+(?<b2>sha\d+-[A-Za-z0-9+/=]+)
         | Wanted\s+"(?<c1>sha\d+-[^"]+)"\.\s+Got\s+"(?<c2>sha\d+-[^"]+)"
         "#,
@@ -183,7 +184,7 @@ mod tests {
             "Expected sha256 {zeros}\n  Expected     or {}\n  Got  {ones}\n",
             "2".repeat(64)
         );
-        let npm = "npm error Integrity checksum failed when using sha512: wanted sha512-AA+/w== but got sha512-9J==.";
+        let npm = "when using sha512: wanted sha512-AA+/w== but got sha512-9J==.";
         let pnpm =
             r#"Got unexpected checksum for "x.tgz". Wanted "sha512-AA+/w==". Got "sha512-9J=="."#;
         let node = Some(("sha512-AA+/w==".to_owned(), "sha512-9J==".to_owned()));
@@ -197,9 +198,9 @@ mod tests {
 
     #[test]
     fn the_password_of_a_proxy_is_not_repeated() {
-        let line = "cannot connect to http://me:secret@proxy.example:8080/ for https://index.example/simple";
-        let shown =
-            "cannot connect to http://…@proxy.example:8080/ for https://index.example/simple";
+        let line =
+            "cannot connect to http://me:secret@proxy.example:8080/ for https://index.example/";
+        let shown = "cannot connect to http://…@proxy.example:8080/ for https://index.example/";
         assert_eq!(without_password(line), shown);
     }
 }

@@ -63,7 +63,11 @@ pub enum ProvisionError {
         source: io::Error,
     },
     /// It is not in the cache, and no client may be started.
-    #[error("dsh {build} is not in the cache and --offline forbids fetching it: {}{}", folder.display(), torn_part(torn.as_deref()))]
+    #[error(
+        "dsh {build} is not in the cache and --offline forbids fetching it: {}{}",
+        folder.display(),
+        torn_part(torn.as_deref())
+    )]
     Offline {
         /// The build's name.
         build: String,

@@ -39,7 +39,8 @@ pub(super) fn fetch(
         client: "pip".into(),
     });
     let wheels = clients.work.join("wheels");
-    let fixed = "download --no-deps --require-hashes --only-binary=:all: --no-input --progress-bar off -r requirements.txt -d wheels";
+    let fixed = "download --no-deps --require-hashes --only-binary=:all: --no-input \
+                 --progress-bar off -r requirements.txt -d wheels";
     clients.run(&Call {
         program: &pip,
         client: "pip",

@@ -74,13 +74,13 @@ fn a_change_beside_the_programs_is_seen_when_every_file_is_checked() {
 #[test]
 fn two_at_once_make_one_build() {
     let lab = Lab::wheel("good");
-    let runs = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| runs.lock().unwrap().push(lab.run()));
-        }
+    let runs: Vec<Run> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| lab.run())).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
     });
-    let runs = runs.into_inner().unwrap();
     let made = runs
         .iter()
         .flat_map(|run| &run.events)
