@@ -37,7 +37,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         },
     };
     match provision(&request, &mut |event| {
-        eprintln!("{:>8.3} s  {event}", started.elapsed().as_secs_f64())
+        eprintln!("{:>8.3} s  {event}", started.elapsed().as_secs_f64());
     }) {
         Ok(installed) => {
             println!(

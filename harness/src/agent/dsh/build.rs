@@ -1,15 +1,19 @@
 //! A pinned build of dsh, as its folder below `agents/dsh` describes it.
 //!
-//! Loaded by [`builds`](super::builds) from what is compiled in, and by tests from text. It must never touch the disk.
+//! Loaded by [`builds`](super::builds) from what is compiled in, and by tests from text. It must
+//! never touch the disk.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use super::profile::Profile;
 use super::recipe::{Boot, Child, Launch, Log, Tools};
+use super::reviewed::{Deviation, DeviationsFile, NotApplicable, NotApplicableFile};
 
 /// The files of a build's folder, by their path in it.
 pub type Files = BTreeMap<String, Cow<'static, [u8]>>;
@@ -19,6 +23,12 @@ pub type Files = BTreeMap<String, Cow<'static, [u8]>>;
 pub struct Build {
     /// What stands in `build.toml`.
     pub facts: Facts,
+    /// What stands in `profile.toml`.
+    pub profile: Profile,
+    /// What stands in `not-applicable.toml`.
+    pub not_applicable: Vec<NotApplicable>,
+    /// What stands in `deviations.toml`.
+    pub deviations: Vec<Deviation>,
     files: Files,
 }
 
@@ -160,18 +170,26 @@ impl TryFrom<u32> for Format {
 impl Build {
     /// Reads a build from the files of its folder.
     pub fn from_files(folder: &str, files: Files) -> Result<Self, BuildError> {
-        let malformed = |reason: String| BuildError::Malformed {
-            build: folder.into(),
-            file: "build.toml".into(),
-            reason,
+        let facts: Facts = parse(folder, &files, "build.toml")?;
+        let profile = parse(folder, &files, "profile.toml")?;
+        let NotApplicableFile {
+            clause: not_applicable,
+        } = parse(folder, &files, "not-applicable.toml")?;
+        let DeviationsFile {
+            deviation: deviations,
+        } = parse(folder, &files, "deviations.toml")?;
+        let contradiction = |reason: String| {
+            Err(BuildError::Malformed {
+                build: folder.into(),
+                file: "build.toml".into(),
+                reason,
+            })
         };
-        let facts: Facts = toml::from_str(text_of(folder, &files, "build.toml")?)
-            .map_err(|error| malformed(error.to_string()))?;
         if facts.name != folder {
-            return Err(malformed(format!(
+            return contradiction(format!(
                 "its name is `{}`, its folder's `{folder}`",
                 facts.name
-            )));
+            ));
         }
         for file in facts.fetch.files().chain([&facts.tools.bash_pin]) {
             text_of(folder, &files, file)?;
@@ -179,11 +197,17 @@ impl Build {
         if let Fetch::Wheel(wheel) = &facts.fetch
             && !wheel.sha256.keys().eq(facts.platform.keys())
         {
-            return Err(malformed(
+            return contradiction(
                 "`fetch.wheel.sha256` and `platform` name different platforms".into(),
-            ));
+            );
         }
-        Ok(Self { facts, files })
+        Ok(Self {
+            facts,
+            profile,
+            not_applicable,
+            deviations,
+            files,
+        })
     }
 
     /// Gives what the command line calls it.
@@ -196,7 +220,8 @@ impl Build {
         self.files.get(path).map(AsRef::as_ref)
     }
 
-    /// Gives the hash that identifies what a platform gets: the wheel's own, or that of every file the clients read.
+    /// Gives the hash that identifies what a platform gets: the wheel's own, or that of every file
+    /// the clients read.
     pub fn hash(&self, platform: &str) -> Option<String> {
         match &self.facts.fetch {
             Fetch::Wheel(wheel) => wheel.sha256.get(platform).cloned(),
@@ -223,6 +248,15 @@ impl Fetch {
         };
         first.iter().chain(second)
     }
+}
+
+/// Reads a TOML file of the folder.
+fn parse<T: DeserializeOwned>(build: &str, files: &Files, file: &str) -> Result<T, BuildError> {
+    toml::from_str(text_of(build, files, file)?).map_err(|error| BuildError::Malformed {
+        build: build.into(),
+        file: file.into(),
+        reason: error.to_string(),
+    })
 }
 
 /// Gives a file of the folder as text.

@@ -44,20 +44,18 @@ pub fn builds() -> Result<Vec<Build>, BuildError> {
 
 /// Reads the build of that name.
 pub fn find(name: &str) -> Result<Build, UnknownBuild> {
-    match FOLDERS.iter().find(|(known, _)| *known == name) {
-        Some((known, folder)) => Ok(Build::from_files(known, files_of(folder))?),
-        None => {
-            let known = FOLDERS
-                .iter()
-                .map(|(known, _)| *known)
-                .collect::<Vec<_>>()
-                .join(", ");
-            Err(UnknownBuild::Name {
-                name: name.into(),
-                known,
-            })
-        }
+    if let Some((known, folder)) = FOLDERS.iter().find(|(known, _)| *known == name) {
+        return Ok(Build::from_files(known, files_of(folder))?);
     }
+    let known = FOLDERS
+        .iter()
+        .map(|(known, _)| *known)
+        .collect::<Vec<_>>()
+        .join(", ");
+    Err(UnknownBuild::Name {
+        name: name.into(),
+        known,
+    })
 }
 
 /// Lists every file of a folder, at any depth.

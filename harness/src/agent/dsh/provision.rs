@@ -1,7 +1,8 @@
 //! Gets a pinned build of dsh into the cache, or finds it there.
 //!
-//! Called by the command line before anything else exists. It must never leave a half-made folder under a final name,
-//! never start a client when the cache is sound, and never repair a torn cache without saying so.
+//! Called by the command line before anything else exists. It must never leave a half-made folder
+//! under a final name, never start a client when the cache is sound, and never repair a torn cache
+//! without saying so.
 
 mod cache;
 mod client;
@@ -15,6 +16,7 @@ mod wheel;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 pub use cache::Cache;
@@ -72,7 +74,8 @@ pub struct Installed {
     pub env: BTreeMap<String, String>,
 }
 
-/// The folder, inside a build's own, that holds what the clients brought; nothing writes there afterwards.
+/// The folder, inside a build's own, that holds what the clients brought; nothing writes there
+/// afterwards.
 const TREE: &str = "tree";
 
 /// The folder, inside a build's own, into which the executable unpacks itself while it runs.
@@ -204,19 +207,17 @@ fn fill(
     };
     match &request.build.facts.fetch {
         Fetch::Wheel(wheel) => {
-            wheel::fetch(request.build, wheel, &clients, &aside.join(TREE), on_event)?
+            wheel::fetch(request.build, wheel, &clients, &aside.join(TREE), on_event)?;
         }
         Fetch::NpmLock(lock) => {
-            npm_lock::fetch(request.build, lock, &clients, &aside.join(TREE), on_event)?
+            npm_lock::fetch(request.build, lock, &clients, &aside.join(TREE), on_event)?;
         }
     }
     fs::remove_dir_all(&work).map_err(io("remove", &work))
 }
 
 /// Gives the programs of a tree the execute bit, which Python's zipfile drops.
-#[cfg(unix)]
 fn make_executable(tree: &Path, build: &str, payload: &Payload) -> Result<(), ProvisionError> {
-    use std::os::unix::fs::PermissionsExt as _;
     for program in payload.programs.iter().chain([&payload.executable]) {
         let path = tree.join(program);
         if !path.is_file() {

@@ -1,6 +1,8 @@
-//! How a build of dsh is driven: flags, environment, tool names, logs. The second half of `build.toml`.
+//! How a build of dsh is driven: flags, environment, tool names, logs. The second half of
+//! `build.toml`.
 //!
-//! Read by staging, planning and judging. It must never hold what was not seen in a run of that build.
+//! Read by staging, planning and judging. It must never hold what was not seen in a run of that
+//! build.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,7 +136,7 @@ pub struct Tools {
     pub list_agents: ListAgentsTool,
 }
 
-/// The bash tool; every field but the last names an argument.
+/// The bash tool; most fields name an argument.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct BashTool {
@@ -150,6 +152,8 @@ pub struct BashTool {
     pub workdir: String,
     /// Its limit in milliseconds, a number.
     pub timeout_ms: String,
+    /// What stands before the job's id in the result of a background call.
+    pub started: String,
     /// What happens at that limit.
     pub on_timeout: OnTimeout,
 }
@@ -196,8 +200,22 @@ pub struct SubagentTool {
     pub prompt: String,
     /// What it is for, a string.
     pub description: String,
-    /// Whether it runs in the background, a boolean; absent where it always does.
+    /// Whether it runs in the background, a boolean; absent where nothing can be asked.
     pub background: Option<String>,
+    /// Where it runs when nothing is asked.
+    pub unasked: Ground,
+    /// What stands before an id in the result of a background call.
+    pub started: String,
+}
+
+/// Whether a call returns with the work done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ground {
+    /// It does, and the result is the answer.
+    Foreground,
+    /// It returns at once, and the answer comes later.
+    Background,
 }
 
 /// The tool that gives a subagent another turn.

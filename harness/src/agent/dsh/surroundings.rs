@@ -1,6 +1,8 @@
-//! What provisioning and discovery may know of this machine, as data: environment, platform, root of the file system.
+//! What provisioning and discovery may know of this machine, as data: environment, platform, root
+//! of the file system.
 //!
-//! Built by the command line, which alone reads the environment, and by tests. It must never read it itself.
+//! Built by the command line, which alone reads the environment, and by tests. It must never read
+//! it itself.
 
 use std::collections::BTreeMap;
 use std::env::consts;

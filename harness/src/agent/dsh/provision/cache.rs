@@ -29,7 +29,8 @@ pub(super) struct Place {
     pub(super) folder: PathBuf,
 }
 
-/// How many hexadecimal digits of the hash are in a folder's name; the whole hash is in the manifest.
+/// How many hexadecimal digits of the hash are in a folder's name; the whole hash is in the
+/// manifest.
 const DIGITS: usize = 16;
 
 impl Cache {
@@ -96,8 +97,9 @@ impl Place {
 
     /// Removes what an interrupted run of this build left.
     ///
-    /// Folders aside are made under the lock only, and the caller holds it: whatever is there belongs to nobody. That
-    /// also holds between containers that share a cache, where a pid would say nothing.
+    /// Folders aside are made under the lock only, and the caller holds it: whatever is there
+    /// belongs to nobody. That also holds between containers that share a cache, where a pid would
+    /// say nothing.
     pub(super) fn remove_leftovers(
         &self,
         on_event: &mut dyn FnMut(Event),
@@ -132,7 +134,8 @@ impl Place {
             Err(error) => return Err(io("move away", &self.folder)(error)),
         }
         fs::rename(aside.path(), &self.folder).map_err(io("move into place", &self.folder))?;
-        // Its old name is free now, and nobody else makes folders here: there is nothing left to remove.
+        // Its old name is free now, and nobody else makes folders here: there is nothing left to
+        // remove.
         let _moved = aside.keep();
         Ok(())
     }

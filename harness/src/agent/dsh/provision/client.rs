@@ -1,10 +1,10 @@
 //! Package clients as programs: how they are found, what they inherit, what their failure means.
 //!
-//! Called by the fetchers. A client gets the caller's environment, for that is where proxies, indexes and certificates
-//! are set, less every name that steers dsh, plumb or this suite. It must never write outside its work folder and its
-//! own cache.
+//! Called by the fetchers. A client gets the caller's environment, for that is where proxies,
+//! indexes and certificates are set, less every name that steers dsh, plumb or this suite. It must
+//! never write outside its work folder and its own cache.
 
-use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -18,7 +18,7 @@ use super::error::{ProvisionError, io};
 pub(super) struct Clients<'a> {
     /// The machine and the caller's environment.
     pub(super) surroundings: &'a Surroundings,
-    /// A folder for downloads, logs and temporary files; it is removed afterwards.
+    /// A folder for downloads and temporary files; it is removed afterwards.
     pub(super) work: &'a Path,
 }
 
@@ -51,20 +51,29 @@ impl Clients<'_> {
             .find_map(|name| self.surroundings.program(name))
     }
 
-    /// Runs a client to its end; its two outputs go to one log, whose end is in the error.
+    /// Runs a client to its end; the end of its two outputs is in the error. They go through
+    /// memory, for a log on a full disk would not hold the line that says so.
     ///
-    /// There is no limit of ours: a client knows best when its network has failed, and each has limits of its own.
+    /// There is no limit of ours: a client knows best when its network has failed, and each has
+    /// limits of its own.
     pub(super) fn run(&self, call: &Call<'_>) -> Result<(), ProvisionError> {
-        let log = self.work.join("client.log");
-        let output = File::create(&log).map_err(io("create", &log))?;
-        let errors = output.try_clone().map_err(io("write", &log))?;
+        let (mut said, output) = std::io::pipe().map_err(io("open a pipe in", self.work))?;
+        let errors = output
+            .try_clone()
+            .map_err(io("open a pipe in", self.work))?;
         let env = self.surroundings.env.iter().filter(|(name, _)| {
             let name = name.to_string_lossy();
             !NOT_FOR_CLIENTS
                 .iter()
                 .any(|prefix| name.starts_with(prefix))
         });
-        let status = Command::new(call.program)
+        let not_started = |source| ProvisionError::ClientNotStarted {
+            program: call.program.into(),
+            source,
+        };
+        // The command holds both writing ends until it is dropped, here, at the end of the
+        // statement.
+        let mut child = Command::new(call.program)
             .args(&call.args)
             .current_dir(call.folder)
             .env_clear()
@@ -73,19 +82,18 @@ impl Clients<'_> {
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(errors)
-            .status()
-            .map_err(|source| ProvisionError::ClientNotStarted {
-                program: call.program.into(),
-                source,
-            })?;
+            .spawn()
+            .map_err(not_started)?;
+        let mut bytes = Vec::new();
+        said.read_to_end(&mut bytes).map_err(not_started)?;
+        let status = child.wait().map_err(not_started)?;
         if status.success() {
             return Ok(());
         }
-        let said = fs::read(&log).map_err(io("read", &log))?;
         Err(failure(
             call,
             &status.to_string(),
-            &String::from_utf8_lossy(&said),
+            &String::from_utf8_lossy(&bytes),
             self.work,
         ))
     }
@@ -112,7 +120,7 @@ fn failure(call: &Call<'_>, status: &str, said: &str, work: &Path) -> ProvisionE
         .collect();
     let tail = lines[lines.len().saturating_sub(TAIL_LINES)..]
         .iter()
-        .map(|line| format!("  {line}"))
+        .map(|line| format!("  {}", without_password(line)))
         .collect::<Vec<_>>();
     ProvisionError::ClientFailed {
         client: call.client.into(),
@@ -126,23 +134,73 @@ fn failure(call: &Call<'_>, status: &str, said: &str, work: &Path) -> ProvisionE
     }
 }
 
-/// Finds the expected and the found hash in what pip, npm or pnpm says of a package that is not the pinned one.
+/// Removes user and password from every address in a line: a client may name its proxy or its
+/// index.
+fn without_password(line: &str) -> String {
+    let pattern =
+        Regex::new(r"://[^/@\s]+@").expect("the pattern is a constant, and a test compiles it");
+    pattern.replace_all(line, "://…@").into_owned()
+}
+
+/// Finds the expected and the found hash in what pip, npm or pnpm says of a package that is not the
+/// pinned one.
 fn mismatch(said: &str) -> Option<(String, String)> {
-    // pip: `Expected sha256 H`, `or H` for every further one, then `Got H`. npm: `wanted I but got I`.
-    // pnpm: `Wanted "I". Got "I".`, in one line or two.
+    // The forms, in this order: pip (one line for each further hash), npm, pnpm.
     let pattern = Regex::new(
         r#"(?x)
-        Expected\s+sha256\s+(?<a1>[0-9a-f]{64}) (?:\s+Expected\s+or\s+[0-9a-f]{64}|\s+or\s+[0-9a-f]{64})* \s+Got\s+(?<a2>[0-9a-f]{64})
+        Expected\s+sha256\s+(?<a1>[0-9a-f]{64})
+          (?:\s+Expected\s+or\s+[0-9a-f]{64})*
+          \s+Got\s+(?<a2>[0-9a-f]{64})
         | wanted\s+(?<b1>sha\d+-\S+)\s+but\s+got\s+(?<b2>sha\d+-[A-Za-z0-9+/=]+)
         | Wanted\s+"(?<c1>sha\d+-[^"]+)"\.\s+Got\s+"(?<c2>sha\d+-[^"]+)"
         "#,
     )
     .expect("the pattern is a constant, and a test compiles it");
     let found = pattern.captures(said)?;
-    ["a", "b", "c"].iter().find_map(|form| {
-        Some((
-            found.name(&format!("{form}1"))?.as_str().to_owned(),
-            found.name(&format!("{form}2"))?.as_str().to_owned(),
-        ))
-    })
+    let pair = |form: &str, kind: &str| {
+        let part = |number| {
+            found
+                .name(&format!("{form}{number}"))
+                .map(|part| format!("{kind}{}", part.as_str()))
+        };
+        part(1).zip(part(2))
+    };
+    pair("a", "sha256 ")
+        .or_else(|| pair("b", ""))
+        .or_else(|| pair("c", ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What pip 23.2, npm 11.19 and pnpm 10.34 said when a pin was changed.
+    #[test]
+    fn each_client_says_which_hash_it_wanted_and_which_it_got() {
+        let (zeros, ones) = ("0".repeat(64), "1".repeat(64));
+        let pip = Some((format!("sha256 {zeros}"), format!("sha256 {ones}")));
+        let one_hash = format!("        Expected sha256 {zeros}\n             Got        {ones}\n");
+        let several = format!(
+            "Expected sha256 {zeros}\n  Expected     or {}\n  Got  {ones}\n",
+            "2".repeat(64)
+        );
+        let npm = "when using sha512: wanted sha512-AA+/w== but got sha512-9J==.";
+        let pnpm =
+            r#"Got unexpected checksum for "x.tgz". Wanted "sha512-AA+/w==". Got "sha512-9J=="."#;
+        let node = Some(("sha512-AA+/w==".to_owned(), "sha512-9J==".to_owned()));
+        assert_eq!(
+            (mismatch(&one_hash), mismatch(&several)),
+            (pip.clone(), pip)
+        );
+        assert_eq!((mismatch(npm), mismatch(pnpm)), (node.clone(), node));
+        assert_eq!(mismatch("ERROR: No matching distribution found"), None);
+    }
+
+    #[test]
+    fn the_password_of_a_proxy_is_not_repeated() {
+        let line =
+            "cannot connect to http://me:secret@proxy.example:8080/ for https://index.example/";
+        let shown = "cannot connect to http://…@proxy.example:8080/ for https://index.example/";
+        assert_eq!(without_password(line), shown);
+    }
 }

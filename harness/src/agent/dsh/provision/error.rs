@@ -1,7 +1,7 @@
 //! Why a build could not be provisioned, and what to do about it.
 //!
-//! Made here and in the modules beside; shown by the command line, always as exit status 2. A message must never hold a
-//! setting of a client.
+//! Made here and in the modules beside; shown by the command line, always as exit status 2. A
+//! message must never hold a setting of a client.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,11 @@ pub enum ProvisionError {
         source: io::Error,
     },
     /// It is not in the cache, and no client may be started.
-    #[error("dsh {build} is not in the cache and --offline forbids fetching it: {}{}", folder.display(), torn_part(torn.as_deref()))]
+    #[error(
+        "dsh {build} is not in the cache and --offline forbids fetching it: {}{}",
+        folder.display(),
+        torn_part(torn.as_deref())
+    )]
     Offline {
         /// The build's name.
         build: String,
@@ -179,13 +183,13 @@ pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) ->
             action: action.into(),
             path,
         },
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            ProvisionError::CacheNotWritable {
-                action,
-                path,
-                source,
-            }
-        }
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotADirectory => ProvisionError::CacheNotWritable {
+            action,
+            path,
+            source,
+        },
         _ => ProvisionError::Io {
             action,
             path,

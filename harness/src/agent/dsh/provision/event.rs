@@ -1,7 +1,7 @@
 //! What provisioning says while it works.
 //!
-//! Emitted by `provision`, shown by whoever called it. It must never carry a setting of a client: a proxy's address can
-//! hold a password.
+//! Emitted by `provision`, shown by whoever called it. It must never carry a setting of a client: a
+//! proxy's address can hold a password.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! `provisioned.json`: what was put into the cache, and whether it still lies there.
 //!
-//! Written last, inside the folder aside; read first by every run. It must never take a folder without it for a build.
+//! Written last, inside the folder aside; read first by every run. It must never take a folder
+//! without it for a build.
 
 use std::fs::{self, File};
 use std::io::{self as std_io, ErrorKind};

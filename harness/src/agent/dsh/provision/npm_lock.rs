@@ -1,7 +1,8 @@
-//! A build that is a set of Node packages: npm brings the pinned pnpm, and pnpm what the lock names.
+//! A build that is a set of Node packages: npm brings the pinned pnpm, and pnpm what the lock
+//! names.
 //!
-//! Called by `provision`. Both locks hold the integrity of every package, and both clients refuse another. It must never
-//! resolve a range: versions that were not locked do not boot together.
+//! Called by `provision`. Both locks hold the integrity of every package, and both clients refuse
+//! another. It must never resolve a range: versions that were not locked do not boot together.
 
 use std::fs;
 use std::path::Path;
@@ -52,8 +53,8 @@ pub(super) fn fetch(
         what: "its packages".into(),
         client: "pnpm".into(),
     });
-    // A store of its own, on the same disk and removed afterwards: the tree gets hard links at no cost, and no later run
-    // of the caller's pnpm shares a file with it.
+    // A store of its own, on the same disk and removed afterwards: the tree gets hard links at no
+    // cost, and no later run of the caller's pnpm shares a file with it.
     let store = clients.work.join("store");
     let fixed = "install --frozen-lockfile --ignore-workspace --reporter=append-only --store-dir";
     clients.run(&Call {

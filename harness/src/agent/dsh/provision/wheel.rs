@@ -1,8 +1,9 @@
 //! A build that is a Python wheel: pip downloads it, its hash is checked, Python unpacks it.
 //!
-//! Called by `provision`. pip checks the hashes first; they are checked again here, because the folder's name rests on
-//! this one. Python unpacks because it is there whenever pip is; a ZIP reader of our own would be one more program part
-//! for one file. It must never install anything into the caller's Python.
+//! Called by `provision`. pip checks the hashes first; they are checked again here, because the
+//! folder's name rests on this one. Python unpacks because it is there whenever pip is; a ZIP
+//! reader of our own would be one more program part for one file. It must never install anything
+//! into the caller's Python.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,8 @@ pub(super) fn fetch(
         client: "pip".into(),
     });
     let wheels = clients.work.join("wheels");
-    let fixed = "download --no-deps --require-hashes --only-binary=:all: --no-input --progress-bar off -r requirements.txt -d wheels";
+    let fixed = "download --no-deps --require-hashes --only-binary=:all: --no-input \
+                 --progress-bar off -r requirements.txt -d wheels";
     clients.run(&Call {
         program: &pip,
         client: "pip",
