@@ -49,3 +49,14 @@ export async function declare({ client, declaration, connection, mailUnknown }) 
     refusal: isRefused(result) ? { words: textOf(result), scope: scopeOf(result) } : undefined,
   }
 }
+
+/** Says what a declaration cost or why it was refused, once. */
+export function reportOutcome({ voice, id, outcome, connection }) {
+  if (outcome.mail === 'claimed') {
+    voice.warn('mail', 'this plumb (older than 0.24) does not know mail: "preview", so declaring an agent claims its waiting notes where the model cannot see them; upgrade plumb')
+  }
+  if (outcome.refusal === undefined) return
+  const { words, scope } = outcome.refusal
+  const where = connection === 'own' ? 'its own connection' : 'the shared connection'
+  voice.warn(`declaration ${id}`, `plumb refused the declaration of ${id} on ${where} (scope ${scope ?? 'not given'}): ${words}`)
+}

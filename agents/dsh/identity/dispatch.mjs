@@ -13,7 +13,7 @@ import { callTool, PROOF_KEY, SESSION_START } from './wire.mjs'
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The listener for `tools/execute`. `ready` resolves to `{ connections, stampPath }`
+ * The listeners for `tools/execute` and `tools/result`. `ready` resolves to `{ connections, stampPath }`
  * once the SDK question is settled; either may be undefined.
  */
 export function createDispatch({ options, voice, scope, ready }) {
@@ -29,12 +29,12 @@ export function createDispatch({ options, voice, scope, ready }) {
     const id = mintId(options.idPrefix, caller)
     const tool = exec.name.slice(prefix.length)
     const given = isObject(exec.arguments) ? exec.arguments : {}
-    if (!options.normaliseDeclarations) return { caller, id, tool, args: given }
+    if (!options.normaliseDeclarations) return { caller, id, tool, given, args: given }
     const { args, typedId } = takeOver(tool, given, id)
     if (typedId !== undefined) {
       voice.warn(`takeover ${id}`, `the model declared itself to plumb as "${typedId}"; its session_start goes out as "${id}" instead`)
     }
-    return { caller, id, tool, args }
+    return { caller, id, tool, given, args }
   }
 
   /** Borrows the agent's connection if the call can go over it. */
@@ -66,7 +66,7 @@ export function createDispatch({ options, voice, scope, ready }) {
   }
 
   async function viaShared(call, exec, next, stampPath) {
-    if (options.normaliseDeclarations) exec.arguments = Object.freeze(call.args)
+    if (call.args !== call.given) exec.arguments = Object.freeze(call.args)
     const open = { id: call.id, caller: call.caller, stamps: 0 }
     const result = await scope.run(open, next)
     if (stampPath !== undefined && open.stamps === 0 && wasSent(result, exec)) {
@@ -75,24 +75,35 @@ export function createDispatch({ options, voice, scope, ready }) {
     return result
   }
 
-  return async function onToolExecute(exec, next) {
-    if (typeof exec?.name !== 'string' || !exec.name.startsWith(prefix)) return next()
+  const isRouted = (exec) => typeof exec?.name === 'string' && exec.name.startsWith(prefix)
+  let hasFired = false
+
+  async function onExecute(exec, next) {
+    if (!isRouted(exec)) return next()
+    hasFired = true
+    let parts = {}
     let call
     let loan
-    let stampPath
     try {
-      const parts = await ready
-      stampPath = parts.stampPath
+      parts = await ready
       call = prepare(exec)
       if (call !== undefined) loan = await borrow(parts.connections, call)
     } catch (error) {
       voice.warn('before dispatch', `the identity of a call could not be prepared (${messageOf(error)}); it goes out without`)
     }
     if (call === undefined) return next()
-    return loan === undefined ? viaShared(call, exec, next, stampPath) : viaOwn(loan, call, exec)
+    return loan === undefined ? viaShared(call, exec, next, parts.stampPath) : viaOwn(loan, call, exec)
   }
+
+  /** Proves that `tools/execute` is still where calls pass: a call that succeeded went through it. */
+  function onResult(exec, result) {
+    if (hasFired || !isRouted(exec) || result?.isError === true) return
+    voice.warn('field tools/execute', 'dsh no longer passes tool calls through tools/execute, so no call is attributed')
+  }
+
+  return { onExecute, onResult }
 }
 
-/** Whether the call reached the MCP client: a call that dsh itself turned away has nothing to stamp. */
-const wasSent = (result, exec) => result?.isError !== true && exec.signal?.aborted !== true
+/** Whether the call reached the MCP client: one that dsh itself turned away carries a code, and nothing to stamp. */
+const wasSent = (result, exec) => exec.signal?.aborted !== true && (result?.isError !== true || result.error?.info?.code === undefined)
 

@@ -5,12 +5,11 @@
 import { commandLine, STAMP_META } from './wire.mjs'
 
 /**
- * Patches `Client`. `beforeCall(client, call)` may return a promise to wait for
- * before the stamped request goes out; it must not reject. `onSeen(client, line)`
- * hears once of every client whose command line contains `marker`.
- * Returns `{ isPlumb, uninstall }`.
+ * Patches `Client`. A client whose command line contains `marker` is plumb's, and
+ * a stamped request over it waits for `declared(client, call)`, which never
+ * rejects. Returns `{ uninstall }`.
  */
-export function installStamp({ Client, scope, marker, isOwn, beforeCall, onSeen }) {
+export function installStamp({ Client, scope, marker, isOwn, declared, voice }) {
   const prototype = ownerOf(Client.prototype, 'request')
   const original = prototype.request
   const plumb = new WeakSet()
@@ -19,7 +18,7 @@ export function installStamp({ Client, scope, marker, isOwn, beforeCall, onSeen 
     const line = commandLine(client)
     if (line === undefined || !line.includes(marker)) return
     plumb.add(client)
-    onSeen(client, line)
+    voice.event(`recognised the connection to plumb: ${line}`)
   }
 
   function request(message, ...rest) {
@@ -28,14 +27,15 @@ export function installStamp({ Client, scope, marker, isOwn, beforeCall, onSeen 
     if (call === undefined || message?.method !== 'tools/call' || isOwn(this)) return original.call(this, message, ...rest)
     call.stamps += 1
     const stamped = withStamp(message, call.id)
-    const waiting = beforeCall(this, call)
-    return waiting === undefined ? original.call(this, stamped, ...rest) : waiting.then(() => original.call(this, stamped, ...rest))
+    voice.event(`${call.id}: stamped ${message.params?.name}`)
+    const send = () => original.call(this, stamped, ...rest)
+    if (plumb.has(this)) return declared(this, call).then(send)
+    voice.warn('marker', `the connection that carries these calls has no "${marker}" in its command (option connectMarker), so they are stamped but no agent is declared on it`)
+    return send()
   }
 
   prototype.request = request
   return {
-    /** Whether `client` was recognised as the connection to plumb. */
-    isPlumb: (client) => plumb.has(client),
     uninstall: () => {
       // A later mount may have wrapped this one; then it stays, and its scope is never open again.
       if (prototype.request === request) prototype.request = original

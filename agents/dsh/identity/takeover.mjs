@@ -11,12 +11,14 @@ const isIdentity = (key) => STAMP_KEYS.includes(key) || key === PROOF_KEY
 /**
  * Returns `{ args, typedId }`. A stamp or proof that the model typed is dropped
  * from any call; a session_start also names `id`. `typedId` is what the model
- * called itself, when that was another id.
+ * called itself, when that was another id. Arguments with nothing to take over
+ * come back as they are.
  */
 export function takeOver(tool, args, id) {
   const kept = Object.entries(args).filter(([key]) => !isIdentity(key))
-  if (tool !== SESSION_START) return { args: Object.fromEntries(kept), typedId: undefined }
-  const typed = kept.find(([key]) => isSessionId(key))?.[1]
+  if (tool !== SESSION_START) return { args: kept.length === Object.keys(args).length ? args : Object.fromEntries(kept), typedId: undefined }
+  const typed = kept.filter(([key]) => isSessionId(key)).map(([, value]) => value)
   const rest = Object.fromEntries(kept.filter(([key]) => !isSessionId(key)))
-  return { args: { ...rest, session_id: id }, typedId: typed === undefined || typed === id ? undefined : String(typed) }
+  const other = typed.find((value) => value !== id)
+  return { args: { ...rest, session_id: id }, typedId: other === undefined ? undefined : String(other) }
 }
