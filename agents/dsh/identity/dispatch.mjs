@@ -19,27 +19,33 @@ const isObject = (value) => typeof value === 'object' && value !== null && !Arra
 export function createDispatch({ options, voice, scope, ready }) {
   const prefix = `mcp__${options.serverName}__`
 
-  /** What is known of the call, or undefined for one that cannot be attributed. */
-  function prepare(exec) {
+  function locate(exec) {
     const { caller, moved } = readCaller(exec)
     for (const field of moved) {
       voice.warn(`field ${field.path}`, `dsh no longer keeps ${field.path} (${field.holds}) where this plugin reads it; ${field.loss}`)
     }
+    return caller
+  }
+
+  /** What is known of the call, or undefined for one that cannot be attributed. */
+  function prepare(exec) {
+    const caller = locate(exec)
     if (caller === undefined) return undefined
     const id = mintId(options.idPrefix, caller)
     const tool = exec.name.slice(prefix.length)
+    if (!('arguments' in exec)) return { caller, id, tool }
     const given = isObject(exec.arguments) ? exec.arguments : {}
     if (!options.normaliseDeclarations) return { caller, id, tool, given, args: given }
     const { args, typedId } = takeOver(tool, given, id)
     if (typedId !== undefined) {
-      voice.warn(`takeover ${id}`, `the model declared itself to plumb as "${typedId}"; its session_start goes out as "${id}" instead`)
+      voice.warn(`takeover ${id}`, `the model declared itself to plumb as ${JSON.stringify(typedId)}; its session_start goes out as "${id}" instead`)
     }
     return { caller, id, tool, given, args }
   }
 
   /** Borrows the agent's connection if the call can go over it. */
   async function borrow(connections, call) {
-    if (connections === undefined) return undefined
+    if (connections === undefined || call.args === undefined) return undefined
     try {
       const loan = await connections.borrow(call.caller)
       if (loan.link.tools.has(call.tool) && !loan.link.isClosed()) return loan
@@ -79,6 +85,7 @@ export function createDispatch({ options, voice, scope, ready }) {
   let hasFired = false
 
   async function onExecute(exec, next) {
+    if (typeof exec?.name !== 'string') locate(exec ?? {})
     if (!isRouted(exec)) return next()
     hasFired = true
     let parts = {}

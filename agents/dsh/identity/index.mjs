@@ -1,6 +1,7 @@
 // The plumb identity plugin for dsh: what cordis mounts.
 // Wires the parts together; every rule is in the file named after it. Must never
 // fail a mount: dsh without identity is better than dsh without a tool.
+import { setMaxListeners } from 'node:events'
 import { createConnections } from './connection.mjs'
 import { createDispatch } from './dispatch.mjs'
 import { openLink } from './link.mjs'
@@ -62,12 +63,18 @@ async function prepare({ options, voice, env, scope, cleanups }) {
   }
   voice.trace(`stamp on ${found.stamp?.path ?? 'nothing'}, connections by ${found.connection?.path ?? 'nothing'}`)
   if (found.connection === undefined || !options.perAgentConnection) return { stampPath: found.stamp?.path }
+  const unmount = new AbortController()
+  // One listener for each connection that is opening just now.
+  setMaxListeners(0, unmount.signal)
   const connections = createConnections({
-    open: (caller) => openLink({ caller, options, voice, env, sdk: found.connection, own, mailUnknown }),
+    open: (caller) => openLink({ caller, options, voice, env, sdk: found.connection, own, mailUnknown, unmounted: unmount.signal }),
     idleMs: options.idleMs,
     trace: voice.trace,
   })
-  cleanups.push(connections.closeAll)
+  cleanups.push(() => {
+    unmount.abort()
+    return connections.closeAll()
+  })
   return { connections, stampPath: found.stamp?.path }
 }
 

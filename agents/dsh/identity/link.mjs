@@ -15,9 +15,9 @@ import { PROOF_KEY } from './wire.mjs'
  * gives the two fields to add to a declaration, or none. Rejects when there is no
  * connection to use.
  */
-export async function openLink({ caller, options, voice, env, sdk, own, mailUnknown }) {
+export async function openLink({ caller, options, voice, env, sdk, own, mailUnknown, unmounted }) {
   const id = mintId(options.idPrefix, caller)
-  const where = { command: plumbCommand(options, env), env: childEnv(env), cwd: directoryOf(caller.workspace) }
+  const where = { command: plumbCommand(options, env), env: childEnv(env), cwd: directoryOf(caller.workspace), unmounted }
   const serve = await openServe({
     ...where,
     sdk,

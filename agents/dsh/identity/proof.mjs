@@ -32,8 +32,8 @@ export function readAnswer(answer, id) {
   return { fields: { [stampKey]: id, [PROOF_KEY]: proof } }
 }
 
-/** Runs the hook and reads its answer, within `timeoutMs`. */
-export function askProof({ command, env, cwd, id, declaration, timeoutMs }) {
+/** Runs the hook and reads its answer, within `timeoutMs` and until `unmounted`. */
+export function askProof({ command, env, cwd, id, declaration, timeoutMs, unmounted }) {
   const { PLUMB_IDENTITY_HOOK: _switch, ...hookEnv } = env
   return new Promise((resolve) => {
     let answer = ''
@@ -41,6 +41,7 @@ export function askProof({ command, env, cwd, id, declaration, timeoutMs }) {
     if (hook instanceof Error) return resolve({ none: `the hook did not start (${hook.message})` })
     const settle = (outcome) => {
       clearTimeout(bound)
+      unmounted.removeEventListener('abort', giveUp)
       hook.stdout?.destroy()
       hook.stdin?.destroy()
       resolve(outcome)
@@ -49,6 +50,8 @@ export function askProof({ command, env, cwd, id, declaration, timeoutMs }) {
       endGroup(hook)
       settle({ none: reason })
     }
+    const giveUp = () => stop('the plugin was unmounted')
+    unmounted.addEventListener('abort', giveUp)
     const bound = setTimeout(() => stop(`the hook did not answer within ${timeoutMs} ms`), timeoutMs)
     hook.on('error', (error) => settle({ none: `the hook did not start (${error.code ?? error.message})` }))
     hook.stdin?.on('error', () => {})

@@ -29,8 +29,10 @@ export function directoryOf(workspace) {
 /**
  * Starts `command serve` in `cwd` and lists its tools. Returns `{ client, tools,
  * isClosed, close }`; rejects with the reason, and the child ended, otherwise.
+ * `unmounted` ends it early.
  */
-export async function openServe({ sdk, command, env, cwd, onClient, onClosed }) {
+export async function openServe({ sdk, command, env, cwd, unmounted, onClient, onClosed }) {
+  if (unmounted.aborted) throw new Error('the plugin was unmounted')
   const transport = new sdk.StdioClientTransport({ command, args: ['serve'], env, cwd, stderr: 'pipe' })
   let tail = ''
   // Read even when nobody asks: a full pipe would stop the serve.
@@ -44,13 +46,17 @@ export async function openServe({ sdk, command, env, cwd, onClient, onClosed }) 
     closed = true
     onClosed()
   }
+  const giveUp = () => client.close().catch(() => {})
+  unmounted.addEventListener('abort', giveUp)
   try {
     await client.connect(transport, { timeout: OPEN_TIMEOUT_MS })
     const tools = await toolNames(client, { timeout: OPEN_TIMEOUT_MS })
     return { client, tools, isClosed: () => closed, close: () => client.close() }
   } catch (error) {
-    await client.close().catch(() => {})
+    await giveUp()
     const last = tail.trim().split('\n').at(-1)
     throw new Error(`${command} serve: ${messageOf(error)}${last ? `; it said: ${last}` : ''}`)
+  } finally {
+    unmounted.removeEventListener('abort', giveUp)
   }
 }

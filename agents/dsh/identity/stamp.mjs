@@ -15,10 +15,9 @@ export function installStamp({ Client, scope, marker, isOwn, declared, voice }) 
   const plumb = new WeakSet()
   const recognise = (client) => {
     if (plumb.has(client) || isOwn(client)) return
-    const line = commandLine(client)
-    if (line === undefined || !line.includes(marker)) return
+    if (!commandLine(client)?.includes(marker)) return
     plumb.add(client)
-    voice.event(`recognised the connection to plumb: ${line}`)
+    voice.event('recognised the connection to plumb by its command')
   }
 
   function request(message, ...rest) {
@@ -30,7 +29,7 @@ export function installStamp({ Client, scope, marker, isOwn, declared, voice }) 
     voice.event(`${call.id}: stamped ${message.params?.name}`)
     const send = () => original.call(this, stamped, ...rest)
     if (plumb.has(this)) return declared(this, call).then(send)
-    voice.warn('marker', `the connection that carries these calls has no "${marker}" in its command (option connectMarker), so they are stamped but no agent is declared on it`)
+    voice.warn('marker', `the connection that carries these calls shows no command with "${marker}" in it (option connectMarker), so they are stamped but no agent is declared on it`)
     return send()
   }
 

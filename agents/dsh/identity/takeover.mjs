@@ -20,5 +20,5 @@ export function takeOver(tool, args, id) {
   const typed = kept.filter(([key]) => isSessionId(key)).map(([, value]) => value)
   const rest = Object.fromEntries(kept.filter(([key]) => !isSessionId(key)))
   const other = typed.find((value) => value !== id)
-  return { args: { ...rest, session_id: id }, typedId: other === undefined ? undefined : String(other) }
+  return { args: { ...rest, session_id: id }, typedId: other }
 }

@@ -11,7 +11,8 @@ const toStderr = (line) => process.stderr.write(`${NAME}: ${line}\n`)
 /** The voice of one mount. `logger` is dsh's, possibly absent. */
 export function createVoice({ logger, logEvents = false, trace = false, write = toStderr, process: processWide = saidInThisProcess }) {
   const said = new Set()
-  const say = (level, line) => {
+  const say = (level, words) => {
+    const line = words.replace(/\s*\n\s*/g, ' ')
     try {
       logger?.[level]?.(`${NAME}: ${line}`)
     } catch {

@@ -48,6 +48,7 @@ function serve() {
     log({ event: 'frame', frame })
     if (frame.id === undefined) return
     const ok = (result) => send({ jsonrpc: '2.0', id: frame.id, result })
+    if (behaviour.serve === 'mute') return
     if (frame.method === 'initialize') ok({ protocolVersion: '2024-11-05', capabilities: { tools: {} }, serverInfo: { name: 'plumb', version: 'stub' } })
     else if (frame.method === 'tools/list') ok({ tools: tools.map((name) => ({ name, description: name, inputSchema: { type: 'object' } })) })
     else if (frame.method === 'tools/call') call(frame, send)

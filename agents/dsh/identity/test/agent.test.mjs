@@ -3,7 +3,7 @@ import test from 'node:test'
 import { readCaller } from '../agent.mjs'
 
 const read = (agent) => {
-  const { caller, moved } = readCaller({ agent })
+  const { caller, moved } = readCaller({ name: 'mcp__plumb__x', arguments: {}, agent })
   return { caller, moved: moved.map((field) => field.path) }
 }
 const header = (more) => ({ id: 's', session: { header: { id: 's', cwd: '/w', ...more } } })
@@ -20,6 +20,10 @@ test('a parent session or a delegation depth makes a subagent', () => {
 
 test('a call that no agent makes has no caller and nothing moved', () => {
   assert.deepEqual(read(undefined), { caller: undefined, moved: [] })
+})
+
+test('a name or arguments that are gone are named', () => {
+  assert.deepEqual(readCaller({}).moved.map((field) => field.path), ['name', 'arguments'])
 })
 
 test('each field that moved is named', () => {

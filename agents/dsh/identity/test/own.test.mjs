@@ -189,6 +189,18 @@ test('dispose ends every connection', async () => {
   await dsh.close()
 })
 
+test('dispose ends a connection that is still opening', async () => {
+  const stage = createStage()
+  const dsh = await createDsh(stage)
+  stage.behave({ serve: 'mute' })
+  const pending = dsh.plumb(agentOf(stage, 1), 'whoami')
+  await until('the opening connection', () => stage.log().filter(({ frame }) => frame?.method === 'initialize').length === 2)
+  await dsh.dispose()
+  assert.equal(stage.ends().length, 1)
+  assert.equal((await pending).isError, false)
+  await dsh.close()
+})
+
 test('a plumb process gets neither dsh variables nor keys, and runs in the workspace', async () => {
   const stage = createStage()
   Object.assign(process.env, { DSH_SESSION_ID: 'x', FAKE_KEY: 'k', PLUMB_IDENTITY_HOOK: 'off', PLUMB_NAMESPACE: 'n' })

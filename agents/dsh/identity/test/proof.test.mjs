@@ -6,7 +6,7 @@ import { agentOf, createDsh, createStage, until } from '../stand-in/stage.mjs'
 import { askProof } from '../proof.mjs'
 
 const id = 'dsh-ws-1'
-const ask = (stage, more) => askProof({ command: stage.command, env: { PATH: process.env.PATH, PLUMB_IDENTITY_HOOK: 'off' }, cwd: stage.workspace, id, declaration: { workspace: '/w' }, timeoutMs: 5_000, ...more })
+const ask = (stage, more) => askProof({ command: stage.command, env: { PATH: process.env.PATH, PLUMB_IDENTITY_HOOK: 'off' }, cwd: stage.workspace, id, declaration: { workspace: '/w' }, timeoutMs: 5_000, unmounted: new AbortController().signal, ...more })
 
 test('the hook is asked as Claude Code asks it, and not told to be off', async () => {
   const stage = createStage()

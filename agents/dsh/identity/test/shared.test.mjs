@@ -196,6 +196,19 @@ test('a moved field is reported once and the call goes on', async () => {
   await dsh.close()
 })
 
+test('arguments that moved leave the call on the shared path, stamped, and that is said once', async () => {
+  const stage = createStage()
+  const dsh = await createDsh(stage)
+  const exec = { name: 'mcp__plumb__whoami', agent: agentOf(stage, 1) }
+  const next = async () => ({ value: await dsh.shared.request({ method: 'tools/call', params: { name: 'whoami', arguments: { from: 'elsewhere' } } }) })
+  await dsh.listeners['tools/execute'](exec, next)
+  assert.deepEqual(stage.calls().at(-1), { ...stage.calls().at(-1), args: { from: 'elsewhere' }, meta: stamp(1) })
+  assert.deepEqual(Object.keys(exec), ['name', 'agent'])
+  assert.equal(dsh.warnings().length, 1)
+  assert.match(dsh.warnings()[0], /no longer keeps arguments/)
+  await dsh.close()
+})
+
 test('a waterfall that no longer fires is reported once', async () => {
   const stage = createStage()
   const dsh = await createDsh(stage)
