@@ -1,19 +1,24 @@
 //! The door to the dsh build at hand: everything that differs between builds, told apart by what is there.
 //! Used by the operations through `room.dsh`. Must never decide by a version number.
 
+import { stubBackendClass } from './stub-backend.mjs'
+
 /**
  * Open the door.
  * @param ctx the cordis context.
- * @param packages the dsh packages as imported: `{ agentPackage, llmPackage, sessionPackage }`.
+ * @param packages the dsh packages as imported: `{ agentPackage, llmPackage, sessionPackage, persistencePackage }`.
  */
-export function openDsh(ctx, { agentPackage, llmPackage, sessionPackage }) {
+export function openDsh(ctx, { agentPackage, llmPackage, sessionPackage, persistencePackage }) {
   const selection = () => ctx.get('agentDefaultModel').currentSelection()
+  const StubBackend = stubBackendClass(persistencePackage.SessionPersistence)
   return {
     sessionId: (text) => sessionPackage.SessionId(text),
     userMessage: (text) => llmPackage.createUserMessage({ content: [{ type: 'text', text }], source: { kind: 'user' } }),
     agentOptions: () => agentOptions(selection(), agentPackage),
     events,
     forkSource: (session) => forkSource(session, sessionPackage),
+    runShell,
+    stubBackend: (own, location) => new StubBackend(own, location),
   }
 }
 
@@ -30,6 +35,11 @@ function agentOptions(selection, agentPackage) {
 /** All events of a live session; later builds hand out a copy instead of the array. */
 function events(session) {
   return typeof session.snapshotEvents === 'function' ? session.snapshotEvents() : session.events
+}
+
+/** Earlier executors run a command to its end; later ones hand out a process and its result. */
+async function runShell(shell, spec) {
+  return typeof shell.run === 'function' ? shell.run(spec) : (await shell.execute(spec)).result()
 }
 
 /**

@@ -6,6 +6,7 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import * as agentPackage from '@deepseek-ai/dsh-agent'
 import * as llmPackage from '@deepseek-ai/dsh-llm'
 import * as sessionPackage from '@deepseek-ai/dsh-session'
+import * as persistencePackage from '@deepseek-ai/dsh-session-persistence'
 import { openDsh } from './dsh.mjs'
 import { execute } from './interpreter.mjs'
 import { operations } from './operations.mjs'
@@ -37,6 +38,6 @@ export function apply(ctx, config) {
 async function drive(ctx, config, append) {
   const ops = JSON.parse(readFileSync(config.ops, 'utf8'))
   await ctx.get('loader')?.await()
-  const room = openRoom(ctx, openDsh(ctx, { agentPackage, llmPackage, sessionPackage }))
+  const room = openRoom(ctx, openDsh(ctx, { agentPackage, llmPackage, sessionPackage, persistencePackage }))
   return execute(ops, operations, room, append)
 }

@@ -14,8 +14,11 @@ export function openRoom(ctx, dsh, now = () => Math.round(performance.now())) {
     now,
     sessions: new Map(),
     prompts: new Map(),
+    jobs: new Map(),
+    calls: 0,
     contributors: new Map(),
     backends: new Map(),
+    environment: undefined,
   }
 }
 

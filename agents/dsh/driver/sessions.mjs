@@ -2,6 +2,7 @@
 //! Called by the interpreter. Must never invent a lineage field: what dsh put in the header is what is reported.
 
 import { randomUUID } from 'node:crypto'
+import { within } from './deadline.mjs'
 import { keep, named } from './room.mjs'
 
 /** `create {session, id?, cwd? | no_cwd, meta?}`: a root session; without `cwd` it gets the process's own. */
@@ -34,12 +35,13 @@ export async function resume(op, room) {
 
 /** `prompt {session, text}`: one user message, until the agent is idle and the log is flushed. */
 export async function prompt(op, room) {
-  return converse(room, named(room.sessions, 'session', op.session).agent, op.text)
+  const { agent } = named(room.sessions, 'session', op.session)
+  return within(op, converse(room, agent, op.text), () => lastEvent(room, agent))
 }
 
 /** `prompt_start {session, text}`: the same, not waited for; `wait` collects it. */
 export async function promptStart(op, room) {
-  const agent = named(room.sessions, 'session', op.session).agent
+  const { agent } = named(room.sessions, 'session', op.session)
   if (room.prompts.has(op.session)) throw new Error(`session "${op.session}" already has a prompt under way: wait for it first`)
   const outcome = converse(room, agent, op.text)
   outcome.catch(() => {})
@@ -50,8 +52,10 @@ export async function promptStart(op, room) {
 /** `wait {session}`: the outcome of the prompt started there. */
 export async function wait(op, room) {
   const outcome = named(room.prompts, 'started prompt', op.session)
+  const { agent } = named(room.sessions, 'session', op.session)
+  const value = await within(op, outcome, () => lastEvent(room, agent))
   room.prompts.delete(op.session)
-  return outcome
+  return value
 }
 
 /** `dispose {session}`: end the live agent; its name stays usable for `resume`. */
@@ -95,6 +99,10 @@ async function converse(room, agent, text) {
   await agent.whenIdle()
   await room.ctx.get('sessions').flush(agent.session)
   return summary(room.dsh.events(agent.session).slice(before))
+}
+
+function lastEvent(room, agent) {
+  return room.dsh.events(agent.session).at(-1)?.type ?? 'no event'
 }
 
 /** What a prompt came to: how the turn ended, the last text, and every tool result in order. */
