@@ -24,7 +24,7 @@ export async function locate(op, room) {
   const answer = service.locate(header)
   const after = listing(roots)
   const asynchronous = typeof answer?.then === 'function'
-  const location = asynchronous ? await answer : (answer ?? null)
+  const location = (await answer) ?? null
   return { service: true, offered_by: offeredBy, asynchronous, location, exists: exists(location?.path), before, after, unchanged: JSON.stringify(before) === JSON.stringify(after) }
 }
 
