@@ -1,11 +1,12 @@
-//! Saboteur: the run does its work and ends badly. Config `{ how: exit-code | hang | kill | lie | silence, code?, text?, witness? }`.
-//! `exit-code` ends with `code`, `hang` never ends, `kill` dies by SIGKILL when the turn ends, `lie` prints `text`
-//! for the answer, `silence` prints nothing. Breaks RUN-8, and the check on dsh's own output.
+//! Saboteur: the run ends badly. Config `{ how: exit-code | hang | stall | kill | lie | silence, code?, text?, witness? }`.
+//! `exit-code` answers and ends with `code`, `hang` answers and never ends, `stall` never answers: its first tool call
+//! does not return, `kill` dies by SIGKILL when the turn ends, `lie` prints `text` for the answer, `silence` prints
+//! nothing. Breaks RUN-8, and the check on dsh's own output.
 
 import { witness } from './sabotage.mjs'
 
 export const name = 'saboteur-bad-ending'
-export const inject = ['sessions']
+export const inject = ['sessions', 'tools']
 
 const ENDINGS = {
   'exit-code': (_ctx, config, acted) => {
@@ -18,6 +19,13 @@ const ENDINGS = {
   hang: (_ctx, _config, acted) => {
     setInterval(() => {}, 1 << 30)
     acted('keeps the process alive')
+  },
+  stall: (ctx, _config, acted) => {
+    setInterval(() => {}, 1 << 30)
+    ctx.on('tools/execute', () => {
+      acted('stalled a tool call')
+      return new Promise(() => {})
+    })
   },
   kill: (ctx, _config, acted) => {
     ctx.on('session/event', (_session, event) => {

@@ -4,7 +4,7 @@
 
 import { appendFileSync } from 'node:fs'
 
-/** Keys every row of a build may overlay; `from` of a row narrows when it acts. */
+/** Which calls a row acts on, by the name in its `from`. */
 const CALLS = {
   all: () => true,
   foreground: (execution) => execution.arguments?.run_in_background !== true,
