@@ -67,6 +67,17 @@ pub enum Event {
         /// The command that runs just this again.
         again: String,
     },
+    /// The harness could not carry a run through.
+    Broken {
+        /// The run's id.
+        id: String,
+        /// The build.
+        build: String,
+        /// What broke.
+        what: String,
+        /// What there is of its evidence.
+        folder: PathBuf,
+    },
     /// The run was stopped before its end.
     Stopped {
         /// Why.

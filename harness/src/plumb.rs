@@ -2,6 +2,7 @@
 //!
 //! Called by the supervisors and by the stage. It must never know whether the plumb behind the command line is a fake.
 
+pub mod cli;
 pub mod daemon_log;
 pub mod dialect;
 pub mod records;

@@ -20,5 +20,6 @@ mod runner;
 mod ward;
 mod wire;
 
+pub use call::{Answer, CallError, Extra, run as call};
 pub(crate) use reap::status_of_exit;
 pub use runner::{Closing, Said, SuperviseError, Supervisor, Warden, WardenProgram};

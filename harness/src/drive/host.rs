@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -31,7 +32,7 @@ pub trait Tenant: Send {
     fn journal(&mut self) -> UnboundedReceiver<Value>;
 
     /// Closes the tenant; gives the steps that were never asked for, as session and step.
-    fn finish(self: Box<Self>) -> Vec<(String, usize)>;
+    fn finish(self: Box<Self>) -> BoxFuture<'static, Vec<(String, usize)>>;
 }
 
 /// Gives the plumb for a scenario.

@@ -141,7 +141,7 @@ pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError>
         live.facts.broken = Some(error.to_string());
     }
     for (launch, tenant) in std::mem::take(&mut live.tenants) {
-        for (session, step) in tenant.finish() {
+        for (session, step) in tenant.finish().await {
             live.journal.push(json!({
                 "event": "unused", "launch": launch, "session": session, "step": step,
                 "detail": format!("`{session}` was never asked for its reply {step}"),

@@ -56,8 +56,39 @@ pub struct BuildFacts {
     pub event_types: Vec<String>,
     /// Clauses that the build cannot show.
     pub not_applicable: Vec<NotApplicable>,
-    /// First segments and slug rules of minted ids need the plugin's own prefix.
+    /// Where the pins stand in this project.
     pub pinned_at: String,
+}
+
+impl BuildFacts {
+    /// What the folder of a build says.
+    pub fn of(build: &crate::agent::dsh::Build) -> Self {
+        let contract = ["DSH_HOME", "DSH_SHELL", "DSH_SESSION_ID", "DSH_SESSION_JSONL"];
+        let facts = &build.facts;
+        let pin = &facts.tools.bash_pin;
+        let mut tool_pins = std::collections::BTreeMap::new();
+        if let Some(text) = build.file(pin) {
+            tool_pins.insert(facts.tools.bash.name.clone(), String::from_utf8_lossy(text).into_owned());
+        }
+        Self {
+            further_variables: facts
+                .child
+                .with_agent
+                .iter()
+                .filter(|name| !contract.contains(&name.as_str()))
+                .cloned()
+                .collect(),
+            boot_warnings: facts.boot.warnings.clone(),
+            tool_pins,
+            event_types: facts.log.event_types.clone(),
+            not_applicable: build
+                .not_applicable
+                .iter()
+                .map(|one| NotApplicable { clause: one.id.clone(), reason: one.reason.clone() })
+                .collect(),
+            pinned_at: format!("agents/dsh/{}/{pin}", build.name()),
+        }
+    }
 }
 
 /// Judges one run.

@@ -36,6 +36,16 @@ pub struct Dialect {
     pub revoked: Vec<String>,
     /// The field of a session record that carries the namespace's id.
     pub record_namespace: String,
+    /// Arguments that show the service.
+    pub service: Vec<String>,
+    /// Where the folder of the session records stands in that answer, as a JSON pointer.
+    pub service_sessions: String,
+    /// Where the state folder stands.
+    pub service_state: String,
+    /// Where the log stands.
+    pub service_log: String,
+    /// Where the socket stands.
+    pub service_socket: String,
 }
 
 /// How a command takes the token.
@@ -64,6 +74,11 @@ impl Default for Dialect {
             row_state: "/state".into(),
             revoked: vec!["revoked".into(), "expired".into()],
             record_namespace: "namespace".into(),
+            service: words("service show --json"),
+            service_sessions: "/session_dir".into(),
+            service_state: "/state_dir".into(),
+            service_log: "/log".into(),
+            service_socket: "/socket".into(),
         }
     }
 }
@@ -75,6 +90,19 @@ pub struct Created {
     pub id: String,
     /// The token.
     pub token: Secret,
+}
+
+/// Where plumb keeps its things.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// The folder of the session records.
+    pub sessions: std::path::PathBuf,
+    /// The state folder.
+    pub state: std::path::PathBuf,
+    /// The daemon's log.
+    pub log: std::path::PathBuf,
+    /// The daemon's socket.
+    pub socket: std::path::PathBuf,
 }
 
 /// What the list said of one namespace.
@@ -130,6 +158,18 @@ impl Dialect {
         Ok(Created {
             id,
             token: Secret::new(token),
+        })
+    }
+
+    /// Reads where plumb keeps its things, as it says itself.
+    pub fn read_service(&self, answer: &[u8]) -> Result<Service, Unreadable> {
+        let answer = parse(answer)?;
+        let path = |want, pointer: &str| text_at(&answer, want, pointer).map(std::path::PathBuf::from);
+        Ok(Service {
+            sessions: path("session folder", &self.service_sessions)?,
+            state: path("state folder", &self.service_state)?,
+            log: path("log", &self.service_log)?,
+            socket: path("socket", &self.service_socket)?,
         })
     }
 

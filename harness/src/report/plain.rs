@@ -80,6 +80,14 @@ impl Plain {
             }
             Event::Begun { .. } => {}
             Event::Judged { verdict, folder, again, .. } => self.judged(verdict, &mut page_of, folder, again),
+            Event::Broken { id, build, what, folder } => {
+                self.unexpected.push(format!("{build}: {id}"));
+                page_of.out = format!(
+                    " FAIL {}: the harness broke: {what}\n       evidence: {}\n",
+                    stem(id),
+                    folder.display()
+                );
+            }
             Event::Stopped { why } => page_of.out = format!("e2e: STOPPED: {why}\n"),
             Event::Over { wall_us, cpu_us, results, assumes } => {
                 page_of.out = self.sum(*wall_us, *cpu_us);

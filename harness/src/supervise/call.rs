@@ -23,29 +23,41 @@ const KEPT: usize = 1 << 20;
 
 /// What a command did.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: Status,
-    pub(crate) stdout: Vec<u8>,
-    pub(crate) stderr: Vec<u8>,
+pub struct Answer {
+    /// How it ended.
+    pub status: Status,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it printed on standard error.
+    pub stderr: Vec<u8>,
 }
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CallError {
+pub enum CallError {
     /// It could not be started.
     #[error("start `{program}`: {source}")]
     Start {
+        /// Its name.
         program: String,
+        /// The system's answer.
         #[source]
         source: std::io::Error,
     },
     /// It did not end in time and was killed.
     #[error("`{program}` did not end within {within_ms} ms and was killed")]
-    Late { program: String, within_ms: u64 },
+    Late {
+        /// Its name.
+        program: String,
+        /// The deadline.
+        within_ms: u64,
+    },
     /// It could not be waited for.
     #[error("wait for `{program}`: {source}")]
     Wait {
+        /// Its name.
         program: String,
+        /// The system's answer.
         #[source]
         source: std::io::Error,
     },
@@ -53,17 +65,17 @@ pub(crate) enum CallError {
 
 /// What a call is given beside itself.
 #[derive(Debug, Default)]
-pub(crate) struct Extra<'a> {
+pub struct Extra<'a> {
     /// Further arguments.
-    pub(crate) args: &'a [String],
+    pub args: &'a [String],
     /// One more variable.
-    pub(crate) env: Option<(&'a str, &'a str)>,
+    pub env: Option<(&'a str, &'a str)>,
     /// Standard input; without it `/dev/null`.
-    pub(crate) input: Option<&'a str>,
+    pub input: Option<&'a str>,
 }
 
 /// Runs `call` to its end.
-pub(crate) fn run(call: &Call, extra: &Extra<'_>) -> Result<Answer, CallError> {
+pub fn run(call: &Call, extra: &Extra<'_>) -> Result<Answer, CallError> {
     let words: Vec<&String> = call.argv.iter().chain(extra.args).collect();
     let program = words.first().map_or(String::new(), |word| (*word).clone());
     let start = |source| CallError::Start {

@@ -108,6 +108,9 @@ pub struct Log {
     pub header_version: u32,
     /// An empty file beside it that is no log.
     pub lock_name: Option<String>,
+    /// The event types of the pinned bash turn, sorted.
+    #[serde(default)]
+    pub event_types: Vec<String>,
 }
 
 /// The names of tools and of their arguments.

@@ -1,0 +1,239 @@
+//! The command line: arguments as data. The only place that reads the caller's environment.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Conformance suite and end-to-end harness for session identity in DeepSeek Harness
+#[derive(Debug, Parser)]
+#[command(name = "dsh-e2e", version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What is to be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Drive real dsh through the scenarios and judge what happened
+    Run(RunOptions),
+    /// List scenarios, their checks and clauses
+    List(ListOptions),
+    /// Read scenario files and show their mistakes
+    Check(CheckOptions),
+    /// Judge stored evidence again
+    Judge(JudgeOptions),
+    /// Fetch pinned builds of dsh into the cache
+    Provision(ProvisionOptions),
+    /// Helpers that the harness starts itself
+    #[command(flatten)]
+    Hidden(Hidden),
+}
+
+/// Options of `run`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunOptions {
+    /// Pinned build of dsh to drive (can be repeated)
+    ///
+    /// Defaults to the newest pinned build.
+    #[arg(long = "dsh", value_name = "BUILD")]
+    pub(crate) dsh: Vec<String>,
+    /// The plumb to use
+    #[arg(long, value_name = "PLUMB", default_value = "fake")]
+    pub(crate) plumb: String,
+    /// Somebody's own checkout of the identity plugin
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plugin: Option<PathBuf>,
+    /// Run only scenarios whose id or last part matches this pattern (can be repeated)
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) only: Vec<String>,
+    /// Run this one scenario, by the last part of its id (the same as --only)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mode: Vec<String>,
+    /// How many scenarios run at a time
+    ///
+    /// Defaults to the number of processors.
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Run everything this many times
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) repeat: usize,
+    /// Which controls to run
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) controls: Option<ControlsOption>,
+    /// Where the evidence goes
+    #[arg(long, value_name = "DIR", default_value = "e2e-results")]
+    pub(crate) out: PathBuf,
+    /// Where the scenarios' own folders are made
+    ///
+    /// Defaults to the temporary folder. Short, because plumb's sockets allow 103 bytes.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// Which scenarios' folders stay
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, default_value = "never", default_missing_value = "always")]
+    pub(crate) keep: Keep,
+    /// Do not write plumb's frames down; only record checks are judged
+    #[arg(long)]
+    pub(crate) no_tap: bool,
+    /// Where the builds are kept
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// A folder of scenarios, laid over the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scenarios: Option<PathBuf>,
+    /// A further report (can be repeated): json=FILE
+    #[arg(long = "report", value_name = "KIND=FILE")]
+    pub(crate) reports: Vec<String>,
+}
+
+/// Which controls are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ControlsOption {
+    /// None
+    None,
+    /// All
+    All,
+    /// Controls alone
+    Only,
+}
+
+/// Which scenarios' folders stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Keep {
+    /// None
+    Never,
+    /// Those of unexpected results
+    OnFailure,
+    /// All
+    Always,
+}
+
+/// Options of `list`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ListOptions {
+    /// Show the clauses of the contract instead
+    #[arg(long)]
+    pub(crate) clauses: bool,
+    /// Fail if a clause or a check is not mapped
+    #[arg(long, requires = "clauses")]
+    pub(crate) check: bool,
+    /// The form of the list
+    #[arg(long, value_name = "FORMAT", default_value = "plain")]
+    pub(crate) format: Format,
+    /// A folder of scenarios, laid over the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scenarios: Option<PathBuf>,
+}
+
+/// Options of `check`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CheckOptions {
+    /// Scenario files; the built-in ones when left out
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Options of `judge`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct JudgeOptions {
+    /// Evidence of a run, or of one scenario of it
+    pub(crate) folder: PathBuf,
+    /// The form of the report
+    #[arg(long, value_name = "FORMAT", default_value = "plain")]
+    pub(crate) format: Format,
+}
+
+/// Options of `provision`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ProvisionOptions {
+    /// Pinned build (can be repeated); all when left out
+    #[arg(long = "dsh", value_name = "BUILD")]
+    pub(crate) dsh: Vec<String>,
+    /// Where the builds are kept
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Compare the executable's whole hash with the one kept at its installation
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// The form of the answer
+    #[arg(long, value_name = "FORMAT", default_value = "plain")]
+    pub(crate) format: Format,
+}
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For a person
+    Plain,
+    /// For a program
+    Json,
+}
+
+/// Helpers that the harness starts itself.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hidden {
+    /// Starts and outlives the supervisors
+    #[command(hide = true)]
+    Warden,
+    /// Owns one scenario's processes
+    #[command(hide = true)]
+    Supervise,
+    /// Copies and writes down a plumb process's streams
+    #[command(hide = true)]
+    Tap {
+        #[arg(long)]
+        dir: PathBuf,
+        #[arg(last = true)]
+        command: Vec<OsString>,
+    },
+    /// Writes down the environment it was given
+    #[command(hide = true)]
+    Probe {
+        #[arg(long)]
+        to: PathBuf,
+    },
+    /// Waits until a file appears
+    #[command(hide = true)]
+    Hold {
+        #[arg(long)]
+        ready: PathBuf,
+        #[arg(long)]
+        until: PathBuf,
+        #[arg(long, default_value_t = 300)]
+        limit: u64,
+    },
+    /// Counts once
+    #[command(hide = true)]
+    Effect {
+        #[arg(long)]
+        to: PathBuf,
+        #[arg(long)]
+        name: String,
+    },
+    /// Leaves a note at plumb
+    #[command(hide = true)]
+    Note {
+        #[arg(long)]
+        plumb: PathBuf,
+        #[arg(long)]
+        workspace: PathBuf,
+        #[arg(long)]
+        text: String,
+        #[arg(long)]
+        receipt: PathBuf,
+        #[arg(long)]
+        to: Option<String>,
+    },
+}
+
+/// The caller's environment.
+pub(crate) fn environment() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().collect()
+}

@@ -1,0 +1,69 @@
+//! `judge`: a verdict again, from the evidence alone.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use harness::agent::dsh::find;
+use harness::evidence::Evidence;
+use harness::exit::Exit;
+use harness::judge::{BuildFacts, judge};
+use harness::plan::{self, Subject};
+use harness::report::{json_report, page};
+use harness::scenario;
+use harness::verdict::{Standing, Verdict};
+
+use crate::cli::{Format, JudgeOptions};
+use crate::refusal::Refusal;
+
+/// Judges every scenario whose evidence lies below the folder.
+pub(crate) fn main(options: &JudgeOptions) -> Result<Exit, Refusal> {
+    let mut folders = Vec::new();
+    find_evidence(&options.folder, &mut folders);
+    folders.sort();
+    if folders.is_empty() {
+        return Err(Refusal {
+            what: format!("{}: there is no evidence (no facts.json below it)", options.folder.display()),
+            hint: Some("name a folder that `run` has written, such as e2e-results/latest".into()),
+            exit: Exit::NothingChecked,
+        });
+    }
+    let mut verdicts = Vec::new();
+    for folder in &folders {
+        verdicts.push(again(folder)?);
+    }
+    let text = match options.format {
+        Format::Plain => verdicts.iter().map(page).collect::<String>(),
+        Format::Json => format!("{:#}\n", json_report(&verdicts)),
+    };
+    std::io::stdout().write_all(text.as_bytes()).map_err(Refusal::broken)?;
+    let as_expected = verdicts.iter().all(|verdict| verdict.standing == Standing::AsExpected);
+    Ok(if as_expected { Exit::AsExpected } else { Exit::Unexpected })
+}
+
+fn find_evidence(folder: &Path, found: &mut Vec<PathBuf>) {
+    if folder.join("facts.json").exists() {
+        found.push(folder.to_owned());
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.path().is_dir() {
+            find_evidence(&entry.path(), found);
+        }
+    }
+}
+
+/// The verdict on one folder.
+pub(crate) fn again(folder: &Path) -> Result<Verdict, Refusal> {
+    let damaged = |what: String| {
+        Refusal::new(format!("{}: {what}", folder.display()), "the evidence is damaged; run the scenario again")
+    };
+    let evidence = Evidence::read(folder).map_err(|error| damaged(error.to_string()))?;
+    let path = folder.join("scenario.toml");
+    let text = std::fs::read_to_string(&path).map_err(|error| damaged(error.to_string()))?;
+    let scenario = scenario::read(&evidence.facts.scenario, &text).map_err(|mistake| damaged(mistake.to_string()))?;
+    let subject = Subject { build: evidence.facts.build.clone(), revision: evidence.facts.revision.clone() };
+    let run = plan::again(&scenario, &subject, evidence.facts.case.as_deref(), evidence.facts.control)
+        .ok_or_else(|| damaged("its case or control is not in its scenario".into()))?;
+    let build = find(&evidence.facts.build).map_err(|error| damaged(error.to_string()))?;
+    Ok(judge(&run, &evidence, &BuildFacts::of(&build)))
+}

@@ -1,0 +1,54 @@
+//! `list`: the scenarios, their checks and the clauses they prove.
+
+use std::io::Write as _;
+
+use harness::exit::Exit;
+use harness::library;
+use serde_json::json;
+
+use crate::check::shown;
+use crate::cli::{Format, ListOptions};
+use crate::refusal::Refusal;
+
+/// Lists what there is.
+pub(crate) fn main(options: &ListOptions) -> Result<Exit, Refusal> {
+    let entries = library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
+    if entries.is_empty() {
+        return Ok(Exit::NothingChecked);
+    }
+    let mut out = std::io::stdout().lock();
+    if options.format == Format::Json {
+        let listed: Vec<_> = entries
+            .iter()
+            .map(|entry| {
+                let file = &entry.scenario.file;
+                json!({
+                    "id": entry.scenario.id,
+                    "title": file.title,
+                    "builds": file.builds,
+                    "cases": file.case.iter().map(|case| &case.name).collect::<Vec<_>>(),
+                    "controls": file.red.iter().map(|red| &red.title).collect::<Vec<_>>(),
+                    "checks": file.expect.iter()
+                        .map(|expect| json!({"check": expect.check, "clauses": expect.clause}))
+                        .collect::<Vec<_>>(),
+                })
+            })
+            .collect();
+        writeln!(out, "{:#}", json!(listed)).map_err(Refusal::broken)?;
+        return Ok(Exit::AsExpected);
+    }
+    for entry in &entries {
+        let file = &entry.scenario.file;
+        writeln!(out, "{}: {}", entry.scenario.id, file.title).map_err(Refusal::broken)?;
+        for expect in &file.expect {
+            writeln!(out, "    {} ({})", expect.check, expect.clause.join(", ")).map_err(Refusal::broken)?;
+        }
+        for case in &file.case {
+            writeln!(out, "    case {}", case.name).map_err(Refusal::broken)?;
+        }
+        for red in &file.red {
+            writeln!(out, "    red: {}", red.title).map_err(Refusal::broken)?;
+        }
+    }
+    Ok(Exit::AsExpected)
+}

@@ -1,0 +1,138 @@
+//! The built-in plumb: one daemon for the run, and one more for each other way a scenario wants it to behave.
+//!
+//! Here the command line plays the part that a container plays for a real plumb: it installs the service, starts the
+//! daemon under the warden, and leaves its end to the warden. The harness is told a program and an account, no more.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use harness::drive::{HostError, PlumbHost, PlumbProgram};
+use harness::gate::{self, Gate, Waiting};
+use harness::plumb::cli::Plumb;
+use harness::plumb::dialect::Dialect;
+use harness::scenario::Peer;
+use harness::supervise::order::{Launch, OUTPUT_LIMIT, Stdin};
+use harness::supervise::{Supervisor, Warden};
+
+/// How long a fake daemon may take until it answers: it was measured at a few milliseconds, on a loaded machine less
+/// than a second.
+const UP_WITHIN: Duration = Duration::from_secs(20);
+
+/// Every plumb of the run.
+pub(crate) struct FakePlumbs {
+    by_peer: Vec<(Peer, PlumbProgram)>,
+    /// Dropped with the run, which ends the daemons.
+    _daemons: Vec<Supervisor>,
+}
+
+/// What the fakes need.
+pub(crate) struct Ground<'a> {
+    /// Our own program.
+    pub(crate) program: &'a Path,
+    /// The run's root.
+    pub(crate) root: &'a Path,
+    /// The run's warden.
+    pub(crate) warden: &'a Warden,
+    /// How plumb is spoken to.
+    pub(crate) dialect: &'a Dialect,
+}
+
+impl FakePlumbs {
+    /// Starts one daemon for each way of behaving.
+    pub(crate) async fn start(peers: &[Peer], ground: &Ground<'_>) -> Result<Self, HostError> {
+        let mut by_peer = Vec::new();
+        let mut daemons = Vec::new();
+        for (idx, peer) in peers.iter().enumerate() {
+            let (plumb, daemon) = start(idx, peer, ground).await?;
+            by_peer.push((peer.clone(), plumb));
+            daemons.push(daemon);
+        }
+        Ok(Self { by_peer, _daemons: daemons })
+    }
+
+    /// The plumb that most scenarios use.
+    pub(crate) fn first(&self) -> Option<Plumb> {
+        let (_, plumb) = self.by_peer.first()?;
+        Some(Plumb { program: plumb.program.clone(), account: plumb.account.clone() })
+    }
+}
+
+impl PlumbHost for FakePlumbs {
+    fn plumb(&self, peer: &Peer) -> Result<PlumbProgram, HostError> {
+        self.by_peer
+            .iter()
+            .find(|(other, _)| other == peer)
+            .map(|(_, plumb)| plumb.clone())
+            .ok_or_else(|| HostError { what: format!("no plumb was started that behaves like {peer:?}") })
+    }
+}
+
+async fn start(idx: usize, peer: &Peer, ground: &Ground<'_>) -> Result<(PlumbProgram, Supervisor), HostError> {
+    let failed = |what: String| HostError { what: format!("the built-in plumb: {what}") };
+    let at = ground.root.join(format!("p{idx}"));
+    let home = at.join("home");
+    std::fs::create_dir_all(&home).map_err(|error| failed(format!("{}: {error}", home.display())))?;
+    let program = at.join(crate::FAKE_PLUMB);
+    symlink(ground.program, &program).map_err(|error| failed(format!("{}: {error}", program.display())))?;
+    let account = account(&home, peer);
+    let plumb = Plumb { program: program.clone(), account: account.clone() };
+    plumb.succeed(&["service", "install"]).map_err(|error| failed(error.to_string()))?;
+    let service = plumb.service(ground.dialect).map_err(|error| failed(error.to_string()))?;
+    let daemon = ground
+        .warden
+        .daemon(&format!("plumb-{idx}"), daemon(&program, &account, &at))
+        .map_err(|error| failed(error.to_string()))?;
+    let list: Vec<&str> = ground.dialect.list.iter().map(String::as_str).collect();
+    let gate = Gate { what: "the built-in plumb's daemon answers", within: UP_WITHIN, every: Duration::from_millis(5) };
+    gate::wait(gate, || {
+        if !service.socket.exists() {
+            return Waiting::NotYet(format!("no socket at {}", service.socket.display()));
+        }
+        match plumb.succeed(&list) {
+            Ok(_) => Waiting::Ready(()),
+            Err(error) => Waiting::NotYet(error.to_string()),
+        }
+    })
+    .await
+    .map_err(|error| failed(error.to_string()))?;
+    let program = PlumbProgram {
+        program,
+        account,
+        sessions: service.sessions,
+        log: service.log,
+        state: service.state,
+        assumes: fake_plumb::assumption_ids(),
+    };
+    Ok((program, daemon))
+}
+
+/// The account under which the fake lives: a private home, and how it is to behave.
+fn account(home: &Path, peer: &Peer) -> BTreeMap<String, String> {
+    let mut account: BTreeMap<String, String> =
+        [("HOME", home.display().to_string()), ("FAKE_PLUMB_ACCOUNT_HOME", home.display().to_string())]
+            .map(|(key, value)| (key.to_owned(), value))
+            .into();
+    if let Some(generation) = &peer.generation {
+        account.insert("FAKE_PLUMB_AS".into(), generation.clone());
+    }
+    if !peer.faults.is_empty() {
+        account.insert("FAKE_PLUMB_FAULTS".into(), peer.faults.join(","));
+    }
+    account
+}
+
+fn daemon(program: &Path, account: &BTreeMap<String, String>, at: &Path) -> Launch {
+    let mut env = account.clone();
+    env.insert("PATH".into(), "/usr/bin:/bin".into());
+    Launch {
+        argv: vec![program.display().to_string(), "daemon".into()],
+        env,
+        cwd: PathBuf::from("/"),
+        stdin: Stdin::Null,
+        stdout: at.join("daemon.stdout"),
+        stderr: at.join("daemon.stderr"),
+        limit: OUTPUT_LIMIT,
+    }
+}

@@ -1,0 +1,89 @@
+//! `provision`: pinned builds into the cache, and what `run` needs to know of them.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use harness::agent::dsh::{
+    Build, Cache, Check, Installed, Network, ProvisionError, Request, Surroundings, builds, find, provision,
+};
+use harness::exit::Exit;
+use serde_json::json;
+
+use crate::cli::{Format, ProvisionOptions, environment};
+use crate::refusal::Refusal;
+
+/// A build and where it lies.
+pub(crate) struct Subject {
+    pub(crate) build: Build,
+    pub(crate) installed: Installed,
+}
+
+/// How builds are to be had.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) cache: Option<&'a Path>,
+    pub(crate) network: Network,
+    pub(crate) check: Check,
+}
+
+/// Fetches and tells.
+pub(crate) fn main(options: &ProvisionOptions) -> Result<Exit, Refusal> {
+    let names = if options.dsh.is_empty() {
+        builds().map_err(Refusal::broken)?.iter().map(|build| build.name().to_owned()).collect()
+    } else {
+        options.dsh.clone()
+    };
+    let terms = Terms {
+        cache: options.cache.as_deref(),
+        network: if options.offline { Network::Offline } else { Network::Allowed },
+        check: if options.verify { Check::EveryFile } else { Check::Quick },
+    };
+    let mut told = Vec::new();
+    for name in &names {
+        let subject = have(name, terms, &mut |what| {
+            // Progress is for who watches; nobody has to.
+            writeln!(std::io::stderr(), "{what}").ok();
+        })?;
+        told.push(json!({
+            "build": subject.installed.build,
+            "version": subject.installed.version,
+            "hash": subject.installed.hash,
+            "folder": subject.installed.folder,
+            "executable": subject.installed.executable,
+        }));
+    }
+    let text = match options.format {
+        Format::Json => format!("{:#}\n", json!(told)),
+        Format::Plain => told
+            .iter()
+            .map(|one| format!("{} {} {}\n", one["build"], one["version"], one["executable"]).replace('"', ""))
+            .collect(),
+    };
+    std::io::stdout().write_all(text.as_bytes()).map_err(Refusal::broken)?;
+    Ok(Exit::AsExpected)
+}
+
+/// Gets one build, or finds it.
+pub(crate) fn have(name: &str, terms: Terms<'_>, tell: &mut dyn FnMut(String)) -> Result<Subject, Refusal> {
+    let build = find(name).map_err(|error| {
+        Refusal::new(error.to_string(), "name one with `--dsh BUILD`; a folder in agents/dsh adds another")
+    })?;
+    let surroundings = Surroundings::of_this_machine(environment());
+    let cache = match terms.cache {
+        Some(at) => Cache::at(std::path::absolute(at).map_err(Refusal::broken)?),
+        None => Cache::of_the_account(&surroundings).map_err(|error| refused(&error))?,
+    };
+    let request = Request {
+        build: &build,
+        cache: &cache,
+        surroundings: &surroundings,
+        network: terms.network,
+        check: terms.check,
+    };
+    let installed = provision(&request, &mut |event| tell(event.to_string())).map_err(|error| refused(&error))?;
+    Ok(Subject { build, installed })
+}
+
+fn refused(error: &ProvisionError) -> Refusal {
+    Refusal::new(error.to_string(), error.hint())
+}

@@ -1,0 +1,219 @@
+//! `run`: selects, provisions, starts the peers, drives every run, judges and reports.
+
+mod drive;
+mod select;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use harness::agent::dsh::{Check, Network};
+use harness::clock::Moment;
+use harness::event::Event;
+use harness::exit::Exit;
+use harness::library::{self, Entry};
+use harness::plan::{self, Controls, Subject as Planned};
+use harness::plumb::dialect::Dialect;
+use harness::report::{Plain, json_report};
+use harness::scenario::Peer;
+use harness::supervise::{Warden, WardenProgram};
+use harness::verdict::{Standing, Verdict};
+
+use crate::check::shown;
+use crate::cli::{ControlsOption, RunOptions};
+use crate::model_host::Scripted;
+use crate::plumb_host::{FakePlumbs, Ground};
+use crate::provision::{Subject, Terms, have};
+use crate::refusal::Refusal;
+
+/// One run to be driven, and where its evidence goes.
+pub(crate) struct Task {
+    pub(crate) run: plan::Run,
+    pub(crate) subject: usize,
+    pub(crate) text: String,
+    pub(crate) evidence: PathBuf,
+    pub(crate) root: PathBuf,
+    pub(crate) again: String,
+}
+
+/// Runs.
+pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
+    let entries = library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
+    let entries = select::select(entries, options)?;
+    if options.plumb != "fake" {
+        return Err(Refusal::new(
+            format!("--plumb {}: a real plumb is not guarded yet", options.plumb),
+            "leave --plumb out: the built-in plumb is used",
+        ));
+    }
+    let reports = select::reports(&options.reports)?;
+    let subjects = subjects(options)?;
+    let results = select::results(&options.out)?;
+    let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
+    let (exit, verdicts) = runtime.block_on(all(options, &entries, &subjects, &results))?;
+    for report in reports {
+        let text = format!("{:#}\n", json_report(&verdicts));
+        std::fs::write(&report, text).map_err(|error| Refusal::broken(format!("{}: {error}", report.display())))?;
+    }
+    Ok(exit)
+}
+
+fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
+    let names = if options.dsh.is_empty() { vec!["0.2.1".to_owned()] } else { options.dsh.clone() };
+    let terms = Terms {
+        cache: options.cache.as_deref(),
+        network: if options.offline { Network::Offline } else { Network::Allowed },
+        check: Check::Quick,
+    };
+    names
+        .iter()
+        .map(|name| {
+            have(name, terms, &mut |what| {
+                // Progress is for who watches; nobody has to.
+                writeln!(std::io::stderr(), "{what}").ok();
+            })
+        })
+        .collect()
+}
+
+/// Drives everything and ends everything.
+async fn all(
+    options: &RunOptions,
+    entries: &[Entry],
+    subjects: &[Subject],
+    results: &Path,
+) -> Result<(Exit, Vec<Verdict>), Refusal> {
+    let origin = Moment::now();
+    let mut plain = Plain::default();
+    let mut tell = |event: &Event| {
+        let page = plain.on(event);
+        // A reader that has gone does not stop the run; its verdict is in the exit code.
+        std::io::stderr().write_all(page.err.as_bytes()).ok();
+        std::io::stdout().write_all(page.out.as_bytes()).ok();
+    };
+    let root = select::root(options.root.as_deref())?;
+    let tasks = tasks(options, entries, subjects, results, root.path());
+    if tasks.is_empty() {
+        return Err(Refusal {
+            what: "no scenario is shown by the chosen builds".into(),
+            hint: Some("`dsh-e2e list` shows which builds a scenario needs".into()),
+            exit: Exit::NothingChecked,
+        });
+    }
+    for subject in subjects {
+        tell(&ready(subject));
+    }
+    let program = std::env::current_exe().map_err(Refusal::broken)?;
+    let plugins = library::lay_out_plugins(&root.path().join("js")).map_err(Refusal::broken)?;
+    let dialect = Dialect::default();
+    let warden = Warden::start(WardenProgram { program: &program, verb: "warden" }, origin).map_err(Refusal::broken)?;
+    let model = Scripted::start(origin).await.map_err(Refusal::broken)?;
+    let ground = Ground { program: &program, root: root.path(), warden: &warden, dialect: &dialect };
+    let plumbs = FakePlumbs::start(&peers(&tasks), &ground).await.map_err(Refusal::broken)?;
+    if let Some(plumb) = plumbs.first() {
+        let version = plumb.version().map_err(Refusal::broken)?;
+        tell(&Event::Plumb { program: plumb.program, version, isolation: "namespace".into() });
+    }
+    let jobs = options.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
+    tell(&Event::Started { runs: tasks.len(), jobs, results: results.to_owned() });
+    let scene = drive::Scene {
+        program: &program,
+        subjects,
+        plugins: &plugins,
+        identity: options.plugin.as_deref(),
+        warden: &warden,
+        model: &model,
+        plumb: &plumbs,
+        dialect: &dialect,
+        no_tap: options.no_tap,
+        jobs,
+        keep: options.keep,
+    };
+    let outcome = drive::drive_all(tasks, &scene, &mut tell).await;
+    model.shutdown().await;
+    drop(plumbs);
+    let closing = warden.close().await.map_err(Refusal::broken)?;
+    for trouble in &closing.trouble {
+        writeln!(std::io::stderr(), "warning: {trouble}").ok();
+    }
+    root.finish(options.keep, &outcome.verdicts);
+    let assumes = outcome.assumes.clone();
+    tell(&Event::Over {
+        wall_us: Moment::now().since(origin).0,
+        cpu_us: outcome.cpu_us,
+        results: results.to_owned(),
+        assumes,
+    });
+    Ok((exit_of(&outcome), outcome.verdicts))
+}
+
+fn exit_of(outcome: &drive::Outcome) -> Exit {
+    if let Some(signal) = outcome.signalled {
+        return Exit::Signalled(signal);
+    }
+    if outcome.broken > 0 {
+        return Exit::Broken;
+    }
+    if outcome.verdicts.is_empty() {
+        return Exit::NothingChecked;
+    }
+    if outcome.verdicts.iter().all(|verdict| verdict.standing == Standing::AsExpected) {
+        Exit::AsExpected
+    } else {
+        Exit::Unexpected
+    }
+}
+
+fn ready(subject: &Subject) -> Event {
+    Event::Ready {
+        build: subject.installed.build.clone(),
+        version: subject.installed.version.clone(),
+        hash: subject.installed.hash.clone(),
+        executable: subject.installed.executable.clone(),
+        revision: subject.build.facts.revision.to_string(),
+    }
+}
+
+/// The ways in which scenarios want plumb to behave; the plain one first.
+fn peers(tasks: &[Task]) -> Vec<Peer> {
+    let mut peers = Vec::new();
+    for task in tasks.iter().filter(|task| task.run.needs_plumb()) {
+        if !peers.contains(&task.run.plumb) {
+            peers.push(task.run.plumb.clone());
+        }
+    }
+    peers.sort_by_key(|peer: &Peer| peer != &Peer::default());
+    peers
+}
+
+fn tasks(options: &RunOptions, entries: &[Entry], subjects: &[Subject], results: &Path, root: &Path) -> Vec<Task> {
+    let controls = match options.controls {
+        Some(ControlsOption::None) => Controls::None,
+        Some(ControlsOption::Only) => Controls::Only,
+        Some(ControlsOption::All) | None => Controls::All,
+    };
+    let mut tasks = Vec::new();
+    for (idx, subject) in subjects.iter().enumerate() {
+        let planned =
+            Planned { build: subject.build.name().to_owned(), revision: subject.build.facts.revision.to_string() };
+        for entry in entries {
+            for run in plan::expand(std::slice::from_ref(&entry.scenario), &planned, controls) {
+                for time in 1..=options.repeat {
+                    let mut name = run.id.to_string();
+                    if options.repeat > 1 {
+                        name = format!("{name}.{time}");
+                    }
+                    let again = format!("dsh-e2e run --dsh {} --only '{}'", run.build, run.id.scenario);
+                    tasks.push(Task {
+                        evidence: results.join(&run.build).join(&name),
+                        root: root.join(format!("s{}", tasks.len())),
+                        run: run.clone(),
+                        subject: idx,
+                        text: entry.text.clone(),
+                        again,
+                    });
+                }
+            }
+        }
+    }
+    tasks
+}
