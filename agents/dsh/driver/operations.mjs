@@ -4,7 +4,7 @@
 import { exit, processEnv, touch, until } from './facts.mjs'
 import { locate, openFile, persistenceStub, persistenceSwap, persistenceUnstub } from './persistence.mjs'
 import { collect, disposeContributor, list, register, reloadContributor } from './registry.mjs'
-import { create, dispose, fork, prompt, promptStart, resume, spawn, wait } from './sessions.mjs'
+import { create, dispose, fork, idle, prompt, promptStart, resume, spawn, wait } from './sessions.mjs'
 import { envEntry, jobOutput, tool } from './tools.mjs'
 
 export const operations = {
@@ -15,6 +15,7 @@ export const operations = {
   prompt,
   prompt_start: promptStart,
   wait,
+  idle,
   dispose,
   tool,
   job_output: jobOutput,

@@ -1,4 +1,4 @@
-//! Operations on sessions: create, spawn, fork, resume, prompt, wait, dispose.
+//! Operations on sessions: create, spawn, fork, resume, prompt, wait, idle, dispose.
 //! Called by the interpreter. Must never invent a lineage field: what dsh put in the header is what is reported.
 
 import { randomUUID } from 'node:crypto'
@@ -58,6 +58,13 @@ export async function wait(op, room) {
   return value
 }
 
+/** `idle {session}`: until a turn that nobody prompted, such as the one a finished job starts, is over and flushed. */
+export async function idle(op, room) {
+  const { agent } = named(room.sessions, 'session', op.session)
+  await within(op, settle(room, agent), () => lastEvent(room, agent))
+  return { events: room.dsh.events(agent.session).length }
+}
+
 /** `dispose {session}`: end the live agent; its name stays usable for `resume`. */
 export async function dispose(op, room) {
   const handle = named(room.sessions, 'session', op.session)
@@ -96,9 +103,13 @@ function lineage(parent) {
 async function converse(room, agent, text) {
   const before = room.dsh.events(agent.session).length
   agent.followup(room.dsh.userMessage(text))
+  await settle(room, agent)
+  return summary(room.dsh.events(agent.session).slice(before))
+}
+
+async function settle(room, agent) {
   await agent.whenIdle()
   await room.ctx.get('sessions').flush(agent.session)
-  return summary(room.dsh.events(agent.session).slice(before))
 }
 
 function lastEvent(room, agent) {

@@ -10,7 +10,7 @@ export function apply(ctx, config) {
   const acted = witness(name, config)
   ctx.on('system-prompt/assemble', async (_assembly, context, next) => {
     const assembled = await next()
-    const header = (context.scope ?? context.agent)?.session?.header
+    const header = context.scope?.session?.header
     if (config.from === 'child' && header?.parentSession === undefined) return assembled
     acted('changed the description')
     const tools = assembled.tools.map((tool) => (tool.name === 'bash' ? { ...tool, description: tool.description + config.append } : tool))

@@ -1,6 +1,7 @@
 //! Session operations over the stub: names, lineage, overlap, deadlines.
 
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { operations } from '../operations.mjs'
 import { stubRoom } from '../stub/dsh.mjs'
@@ -109,4 +110,21 @@ test('until ends at the event that is already there, at one that comes, and at i
   await run(room, { op: 'prompt', session: 'a', text: 'y' })
   assert.deepEqual(await second, { seen: 2 })
   await assert.rejects(run(room, { op: 'until', session: 'a', event: 'turn/end', count: 3, within_ms: 5 }), /last seen: 2 of 3 "turn\/end" events/)
+})
+
+test('idle waits for the agent, flushes, and prompts nothing', async () => {
+  const flushed = []
+  const room = stubRoom({ sessions: { flush: async (session) => flushed.push(session.header.id) } })
+  await run(room, { op: 'create', session: 'a', id: 'one' })
+  assert.deepEqual(await run(room, { op: 'idle', session: 'a' }), { events: 0 })
+  assert.deepEqual(flushed, ['one'])
+  room.sessions.get('a').agent.whenIdle = () => new Promise(() => {})
+  await assert.rejects(run(room, { op: 'idle', session: 'a', within_ms: 5 }), /idle: not within 5 ms; last seen: no event/)
+})
+
+test('the notes list every operation', async () => {
+  const notes = readFileSync(new URL('../NOTES.md', import.meta.url), 'utf8')
+  const rows = notes.slice(notes.indexOf('| operation |'), notes.indexOf('Behaviours:')).split('\n').map((line) => line.split('|')[1] ?? '')
+  const listed = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map((match) => match[1]))
+  assert.deepEqual(listed.sort(), Object.keys(operations).sort())
 })
