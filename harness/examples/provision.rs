@@ -8,11 +8,13 @@
 )]
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use harness::agent::dsh::{Cache, Check, Network, Request, Surroundings, find, provision};
+use harness::agent::dsh::{
+    Cache, Check, Network, Request, Surroundings, find, provision, version_of,
+};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -23,7 +25,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let started = Instant::now();
     let request = Request {
         build: &find(name)?,
-        cache: &Cache::at(PathBuf::from(cache)),
+        cache: &Cache::at(Path::new(cache))?,
         surroundings: &Surroundings::of_this_machine(std::env::vars_os().collect()),
         network: if has("--offline") {
             Network::Offline

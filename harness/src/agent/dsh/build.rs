@@ -1,6 +1,6 @@
 //! A pinned build of dsh, as its folder below `agents/dsh` describes it.
 //!
-//! Loaded by [`builds`](super::builds) from what is compiled in, and by tests from text. It must
+//! Loaded by [`builds`](mod@super::builds) from what is compiled in, and by tests from text. It must
 //! never touch the disk.
 
 use std::borrow::Cow;

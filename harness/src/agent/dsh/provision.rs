@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub use cache::Cache;
 pub use error::ProvisionError;
 pub use event::Event;
-pub use manifest::Check;
+pub use manifest::{Check, hash_of_file};
 
 use super::build::{Build, Fetch, Payload};
 use super::surroundings::Surroundings;
@@ -202,6 +202,7 @@ fn fill(
         fs::create_dir(folder).map_err(io("create", folder))?;
     }
     let clients = Clients {
+        cache: request.cache.root(),
         surroundings: request.surroundings,
         work: &work,
     };

@@ -35,8 +35,11 @@ const DIGITS: usize = 16;
 
 impl Cache {
     /// Uses the given folder; it is made when something is put there.
-    pub fn at(root: PathBuf) -> Self {
-        Self { root }
+    ///
+    /// A relative one is resolved now: dsh starts in a folder of its own.
+    pub fn at(root: &Path) -> Result<Self, ProvisionError> {
+        let root = std::path::absolute(root).map_err(io("resolve", root))?;
+        Ok(Self { root })
     }
 
     /// Uses `$XDG_CACHE_HOME/dsh-e2e`, else `~/.cache/dsh-e2e`.
@@ -49,7 +52,7 @@ impl Cache {
                     .map(|home| home.join(".cache"))
             })
             .ok_or(ProvisionError::NoCacheFolder)?;
-        Ok(Self::at(base.join("dsh-e2e")))
+        Self::at(&base.join("dsh-e2e"))
     }
 
     /// Gives its folder.

@@ -18,6 +18,8 @@ use super::error::{ProvisionError, io};
 pub(super) struct Clients<'a> {
     /// The machine and the caller's environment.
     pub(super) surroundings: &'a Surroundings,
+    /// The cache, for messages.
+    pub(super) cache: &'a Path,
     /// A folder for downloads and temporary files; it is removed afterwards.
     pub(super) work: &'a Path,
 }
@@ -94,17 +96,17 @@ impl Clients<'_> {
             call,
             &status.to_string(),
             &String::from_utf8_lossy(&bytes),
-            self.work,
+            self.cache,
         ))
     }
 }
 
 /// Reads a client's last words.
-fn failure(call: &Call<'_>, status: &str, said: &str, work: &Path) -> ProvisionError {
+fn failure(call: &Call<'_>, status: &str, said: &str, cache: &Path) -> ProvisionError {
     if said.contains("No space left on device") || said.contains("ENOSPC") {
         return ProvisionError::DiskFull {
             action: format!("{} was {} in", call.client, call.doing),
-            path: work.into(),
+            path: cache.into(),
         };
     }
     if let Some((expected, found)) = mismatch(said) {

@@ -110,7 +110,7 @@ impl Lab {
     }
 
     fn cache(&self) -> Cache {
-        Cache::at(self.folder.path().join("cache"))
+        Cache::at(&self.folder.path().join("cache")).unwrap()
     }
 
     fn run(&self) -> Run {

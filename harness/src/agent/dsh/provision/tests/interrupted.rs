@@ -22,7 +22,7 @@ fn be_the_victim(folder: &Path) {
     surroundings
         .env
         .insert("NOTES".into(), folder.join("notes").into());
-    let cache = Cache::at(folder.join("cache"));
+    let cache = Cache::at(&folder.join("cache")).unwrap();
     let request = Request {
         build: &lab.build,
         cache: &cache,
