@@ -42,10 +42,14 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         eprintln!("{:>8.3} s  {event}", started.elapsed().as_secs_f64());
     }) {
         Ok(installed) => {
-            println!(
-                "{installed:#?}\nin {:.2} ms",
-                started.elapsed().as_secs_f64() * 1000.0
-            );
+            let took = started.elapsed().as_secs_f64() * 1000.0;
+            let dirs = installed
+                .path_dirs
+                .iter()
+                .map(|dir| dir.to_string_lossy().into_owned());
+            let path: Vec<_> = dirs.chain(["/usr/bin".into(), "/bin".into()]).collect();
+            let version = version_of(&installed.executable, &path.join(":"))?;
+            println!("{installed:#?}\nin {took:.2} ms; it says it is {version}");
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {

@@ -75,7 +75,10 @@ impl Cache {
 }
 
 impl Place {
-    /// Takes the lock of this build; the kernel gives it back however the holder ends.
+    /// Takes the lock of this build; the kernel gives it back however its holders end.
+    ///
+    /// Holders are this run and, through their standard input, the clients that it starts: one that
+    /// outlives a killed run keeps the next one out until it writes no more.
     pub(super) fn lock(
         &self,
         on_event: &mut dyn FnMut(Event),
@@ -84,6 +87,7 @@ impl Place {
         let path = self.root.join(format!(".lock-{}", self.name));
         let open = File::options()
             .create(true)
+            .read(true)
             .append(true)
             .open(&path)
             .map_err(io("open", &path))?;
