@@ -8,11 +8,13 @@
 )]
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use harness::agent::dsh::{Cache, Check, Network, Request, Surroundings, find, provision};
+use harness::agent::dsh::{
+    Cache, Check, Network, Request, Surroundings, find, provision, version_of,
+};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -23,7 +25,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let started = Instant::now();
     let request = Request {
         build: &find(name)?,
-        cache: &Cache::at(PathBuf::from(cache)),
+        cache: &Cache::at(Path::new(cache))?,
         surroundings: &Surroundings::of_this_machine(std::env::vars_os().collect()),
         network: if has("--offline") {
             Network::Offline
@@ -40,10 +42,14 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         eprintln!("{:>8.3} s  {event}", started.elapsed().as_secs_f64());
     }) {
         Ok(installed) => {
-            println!(
-                "{installed:#?}\nin {:.2} ms",
-                started.elapsed().as_secs_f64() * 1000.0
-            );
+            let took = started.elapsed().as_secs_f64() * 1000.0;
+            let dirs = installed
+                .path_dirs
+                .iter()
+                .map(|dir| dir.to_string_lossy().into_owned());
+            let path: Vec<_> = dirs.chain(["/usr/bin".into(), "/bin".into()]).collect();
+            let version = version_of(&installed.executable, &path.join(":"))?;
+            println!("{installed:#?}\nin {took:.2} ms; it says it is {version}");
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {

@@ -14,8 +14,10 @@ pub mod surroundings;
 pub mod version;
 
 pub use build::{Build, BuildError, Revision};
-pub use builds::{UnknownBuild, builds, find};
+pub use builds::{UnknownBuild, builds, find, with_version};
 pub use discover::{DiscoverError, Found, Origin, at_path, discover};
-pub use provision::{Cache, Check, Event, Installed, Network, ProvisionError, Request, provision};
+pub use provision::{
+    Cache, Check, Event, Installed, Network, ProvisionError, Request, hash_of_file, provision,
+};
 pub use surroundings::Surroundings;
 pub use version::{VersionError, version_of};

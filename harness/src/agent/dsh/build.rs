@@ -1,6 +1,6 @@
 //! A pinned build of dsh, as its folder below `agents/dsh` describes it.
 //!
-//! Loaded by [`builds`](super::builds) from what is compiled in, and by tests from text. It must
+//! Loaded by [`builds`](mod@super::builds) from what is compiled in, and by tests from text. It must
 //! never touch the disk.
 
 use std::borrow::Cow;
@@ -270,4 +270,108 @@ fn text_of<'a>(build: &str, files: &'a Files, file: &str) -> Result<&'a str, Bui
         file: file.into(),
         reason: error.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::dsh::{builds, find};
+
+    /// Reads the first build again, with one of its files changed.
+    fn changed(file: &str, change: impl Fn(&str) -> String) -> Result<Build, String> {
+        let mut files = find("0.2.1").unwrap().files;
+        let text = change(str::from_utf8(&files[file]).unwrap());
+        files.insert(file.into(), Cow::Owned(text.into_bytes()));
+        Build::from_files("0.2.1", files).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_unknown_word_is_shown_where_it_stands() {
+        let error = changed("build.toml", |text| text.replace("json_flag", "jason_flag"));
+        let error = error.unwrap_err();
+        assert!(error.starts_with("read `build.toml` of build `0.2.1`: TOML parse error at line"));
+        assert!(
+            error.contains("unknown field `jason_flag`, expected one of"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_day_that_does_not_exist_is_refused() {
+        let error = changed("deviations.toml", |text| text.replace("-05-31", "-05-32"));
+        assert!(error.unwrap_err().contains("`deviations.toml`"));
+    }
+
+    #[test]
+    fn a_build_under_another_name_than_its_folder_is_refused() {
+        let error = changed("build.toml", |text| {
+            text.replace("name = \"0.2.1\"", "name = \"x\"")
+        });
+        assert!(
+            error
+                .unwrap_err()
+                .ends_with("its name is `x`, its folder's `0.2.1`")
+        );
+    }
+
+    #[test]
+    fn a_file_that_build_toml_names_must_be_there() {
+        let mut files = find("rc8").unwrap().files;
+        files.remove("pnpm/package-lock.json");
+        let error = Build::from_files("rc8", files).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the folder of build `rc8` has no `pnpm/package-lock.json`"
+        );
+    }
+
+    #[test]
+    fn every_wheel_that_is_accepted_here_is_one_that_pip_accepts() {
+        let build = find("0.2.1").unwrap();
+        let Fetch::Wheel(wheel) = &build.facts.fetch else {
+            panic!("0.2.1 is a wheel")
+        };
+        let pinned = str::from_utf8(build.file(&wheel.requirements).unwrap()).unwrap();
+        assert_eq!(wheel.sha256.len(), 2);
+        for hash in wheel.sha256.values() {
+            assert!(pinned.contains(&format!("--hash=sha256:{hash}")), "{hash}");
+        }
+    }
+
+    #[test]
+    fn a_change_in_any_file_that_a_client_reads_is_another_hash() {
+        let build = find("rc8").unwrap();
+        let names: Vec<_> = build.facts.fetch.files().cloned().collect();
+        assert_eq!(names.len(), 5);
+        for name in names {
+            let mut other = build.clone();
+            other.files.insert(name.clone(), Cow::Borrowed(b"{}"));
+            assert_ne!(other.hash("linux-x64"), build.hash("linux-x64"), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_pinned_bash_tool_of_every_build_has_the_arguments_that_build_toml_names() {
+        for build in builds().unwrap() {
+            let bash = &build.facts.tools.bash;
+            let pin = build.file(&build.facts.tools.bash_pin).unwrap();
+            let pin: serde_json::Value = serde_json::from_slice(pin).unwrap();
+            assert_eq!(pin["function"]["name"], *bash.name);
+            let properties = &pin["function"]["parameters"]["properties"];
+            let arguments = [
+                &bash.command,
+                &bash.description,
+                &bash.background,
+                &bash.workdir,
+                &bash.timeout_ms,
+            ];
+            for argument in arguments {
+                assert!(
+                    properties.get(argument).is_some(),
+                    "{}: {argument}",
+                    build.name()
+                );
+            }
+        }
+    }
 }

@@ -58,6 +58,14 @@ pub fn find(name: &str) -> Result<Build, UnknownBuild> {
     })
 }
 
+/// Reads the build that calls itself so, if one is pinned: the recipe for a dsh that was installed
+/// by somebody else.
+pub fn with_version(version: &str) -> Result<Option<Build>, BuildError> {
+    Ok(builds()?
+        .into_iter()
+        .find(|build| build.facts.version == version))
+}
+
 /// Lists every file of a folder, at any depth.
 fn files_of(folder: &'static Dir<'static>) -> Files {
     let mut files = Files::new();
@@ -86,6 +94,17 @@ mod tests {
             .map(|build| build.name().to_owned())
             .collect();
         assert_eq!(names, ["0.2.1", "rc8"]);
+    }
+
+    #[test]
+    fn a_build_is_found_by_its_whole_version_only() {
+        let name = |version| {
+            with_version(version)
+                .unwrap()
+                .map(|build| build.name().to_owned())
+        };
+        assert_eq!(name("0.1.0-rc.8").as_deref(), Some("rc8"));
+        assert_eq!(name("0.1.0"), None);
     }
 
     #[test]

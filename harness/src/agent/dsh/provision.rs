@@ -15,14 +15,14 @@ mod tests;
 mod wheel;
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 pub use cache::Cache;
 pub use error::ProvisionError;
 pub use event::Event;
-pub use manifest::Check;
+pub use manifest::{Check, hash_of_file};
 
 use super::build::{Build, Fetch, Payload};
 use super::surroundings::Surroundings;
@@ -121,7 +121,7 @@ pub fn provision(
         });
     }
 
-    let _lock = place.lock(on_event)?;
+    let lock = place.lock(on_event)?;
     // While this run waited for the lock, its holder may have done the work.
     match manifest::look(&place.folder, &hash, check)? {
         State::Sound => {
@@ -139,7 +139,7 @@ pub fn provision(
     }
     place.remove_leftovers(on_event)?;
     let aside = place.new_folder_aside()?;
-    fill(request, aside.path(), on_event)?;
+    fill(request, &lock, aside.path(), on_event)?;
     make_executable(&aside.path().join(TREE), build.name(), payload)?;
     on_event(Event::Sealing {
         build: build.name().into(),
@@ -189,6 +189,7 @@ fn unsupported(build: &Build, surroundings: &Surroundings) -> ProvisionError {
 /// Lets the package clients fill `tree` in the folder aside.
 fn fill(
     request: &Request<'_>,
+    lock: &File,
     aside: &Path,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<(), ProvisionError> {
@@ -202,6 +203,8 @@ fn fill(
         fs::create_dir(folder).map_err(io("create", folder))?;
     }
     let clients = Clients {
+        cache: request.cache.root(),
+        lock,
         surroundings: request.surroundings,
         work: &work,
     };

@@ -35,8 +35,11 @@ const DIGITS: usize = 16;
 
 impl Cache {
     /// Uses the given folder; it is made when something is put there.
-    pub fn at(root: PathBuf) -> Self {
-        Self { root }
+    ///
+    /// A relative one is resolved now: dsh starts in a folder of its own.
+    pub fn at(root: &Path) -> Result<Self, ProvisionError> {
+        let root = std::path::absolute(root).map_err(io("resolve", root))?;
+        Ok(Self { root })
     }
 
     /// Uses `$XDG_CACHE_HOME/dsh-e2e`, else `~/.cache/dsh-e2e`.
@@ -49,7 +52,7 @@ impl Cache {
                     .map(|home| home.join(".cache"))
             })
             .ok_or(ProvisionError::NoCacheFolder)?;
-        Ok(Self::at(base.join("dsh-e2e")))
+        Self::at(&base.join("dsh-e2e"))
     }
 
     /// Gives its folder.
@@ -72,7 +75,10 @@ impl Cache {
 }
 
 impl Place {
-    /// Takes the lock of this build; the kernel gives it back however the holder ends.
+    /// Takes the lock of this build; the kernel gives it back however its holders end.
+    ///
+    /// Holders are this run and, through their standard input, the clients that it starts: one that
+    /// outlives a killed run keeps the next one out until it writes no more.
     pub(super) fn lock(
         &self,
         on_event: &mut dyn FnMut(Event),
@@ -81,6 +87,7 @@ impl Place {
         let path = self.root.join(format!(".lock-{}", self.name));
         let open = File::options()
             .create(true)
+            .read(true)
             .append(true)
             .open(&path)
             .map_err(io("open", &path))?;

@@ -4,9 +4,10 @@
 //! indexes and certificates are set, less every name that steers dsh, plumb or this suite. It must
 //! never write outside its work folder and its own cache.
 
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use regex::Regex;
 
@@ -18,6 +19,10 @@ use super::error::{ProvisionError, io};
 pub(super) struct Clients<'a> {
     /// The machine and the caller's environment.
     pub(super) surroundings: &'a Surroundings,
+    /// The cache, for messages.
+    pub(super) cache: &'a Path,
+    /// The lock, an empty file; see [`Place::lock`](super::cache::Place::lock).
+    pub(super) lock: &'a File,
     /// A folder for downloads and temporary files; it is removed afterwards.
     pub(super) work: &'a Path,
 }
@@ -61,6 +66,10 @@ impl Clients<'_> {
         let errors = output
             .try_clone()
             .map_err(io("open a pipe in", self.work))?;
+        let lock = self
+            .lock
+            .try_clone()
+            .map_err(io("share the lock of", self.cache))?;
         let env = self.surroundings.env.iter().filter(|(name, _)| {
             let name = name.to_string_lossy();
             !NOT_FOR_CLIENTS
@@ -79,7 +88,7 @@ impl Clients<'_> {
             .env_clear()
             .envs(env)
             .env("TMPDIR", self.work.join("tmp"))
-            .stdin(Stdio::null())
+            .stdin(lock)
             .stdout(output)
             .stderr(errors)
             .spawn()
@@ -94,17 +103,17 @@ impl Clients<'_> {
             call,
             &status.to_string(),
             &String::from_utf8_lossy(&bytes),
-            self.work,
+            self.cache,
         ))
     }
 }
 
 /// Reads a client's last words.
-fn failure(call: &Call<'_>, status: &str, said: &str, work: &Path) -> ProvisionError {
+fn failure(call: &Call<'_>, status: &str, said: &str, cache: &Path) -> ProvisionError {
     if said.contains("No space left on device") || said.contains("ENOSPC") {
         return ProvisionError::DiskFull {
             action: format!("{} was {} in", call.client, call.doing),
-            path: work.into(),
+            path: cache.into(),
         };
     }
     if let Some((expected, found)) = mismatch(said) {

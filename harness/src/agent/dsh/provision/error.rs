@@ -140,7 +140,7 @@ impl ProvisionError {
                 "make it writable for this account, or give another folder: --cache DIR".into()
             }
             Self::DiskFull { .. } => {
-                "a build needs up to 700 MB while it is made; free some, or give a folder on another disk: --cache DIR"
+                "a build needs up to 500 MB while it is made; free some, or give a folder on another disk: --cache DIR"
                     .into()
             }
             Self::Io { .. } => "look at that path, or give another folder: --cache DIR".into(),

@@ -16,7 +16,7 @@ pub enum Event {
         /// Where it lies.
         folder: PathBuf,
     },
-    /// Another run holds the lock of this build.
+    /// Another run, or a client that outlived one, holds the lock of this build.
     Waiting {
         /// The lock.
         lock: PathBuf,
@@ -69,7 +69,7 @@ impl fmt::Display for Event {
             }
             Self::Waiting { lock } => write!(
                 out,
-                "another run is provisioning this build; waiting for {}",
+                "another run, or its package client, is at work on this build; waiting for {}",
                 lock.display()
             ),
             Self::RemovedLeftover { folder } => {

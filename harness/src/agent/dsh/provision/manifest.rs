@@ -161,7 +161,7 @@ fn size_and_time(path: &Path) -> std_io::Result<(u64, u64)> {
 }
 
 /// Gives the SHA-256 of a file in hexadecimal digits.
-pub(super) fn hash_of_file(path: &Path) -> std_io::Result<String> {
+pub fn hash_of_file(path: &Path) -> std_io::Result<String> {
     let mut sum = Sha256::new();
     std_io::copy(&mut File::open(path)?, &mut sum)?;
     Ok(format!("{:x}", sum.finalize()))

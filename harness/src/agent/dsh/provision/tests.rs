@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::thread;
 
 use tempfile::TempDir;
@@ -110,7 +111,7 @@ impl Lab {
     }
 
     fn cache(&self) -> Cache {
-        Cache::at(self.folder.path().join("cache"))
+        Cache::at(&self.folder.path().join("cache")).unwrap()
     }
 
     fn run(&self) -> Run {
@@ -119,6 +120,23 @@ impl Lab {
 
     fn run_as(&self, network: Network, check: Check) -> Run {
         let mut events = Vec::new();
+        let result = self.provision(network, check, &mut |event| events.push(event));
+        Run { result, events }
+    }
+
+    /// Tells each event while the run goes on.
+    fn run_telling(&self, listener: &mpsc::Sender<Event>) -> Result<Installed, ProvisionError> {
+        self.provision(Network::Allowed, Check::Quick, &mut |event| {
+            listener.send(event).unwrap();
+        })
+    }
+
+    fn provision(
+        &self,
+        network: Network,
+        check: Check,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Installed, ProvisionError> {
         let request = Request {
             build: &self.build,
             cache: &self.cache(),
@@ -126,8 +144,7 @@ impl Lab {
             network,
             check,
         };
-        let result = provision(&request, &mut |event| events.push(event));
-        Run { result, events }
+        provision(&request, on_event)
     }
 
     fn calls(&self) -> String {

@@ -120,3 +120,12 @@ fn the_cache_of_the_account_is_where_xdg_says() {
     );
     check(&[("HOME", ""), ("XDG_CACHE_HOME", "")], None);
 }
+
+#[test]
+fn a_relative_cache_is_resolved_at_once() {
+    let cache = Cache::at(Path::new("some/cache")).unwrap();
+    assert_eq!(
+        cache.root(),
+        std::env::current_dir().unwrap().join("some/cache")
+    );
+}

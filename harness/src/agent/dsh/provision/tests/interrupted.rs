@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::Mode;
@@ -22,7 +23,7 @@ fn be_the_victim(folder: &Path) {
     surroundings
         .env
         .insert("NOTES".into(), folder.join("notes").into());
-    let cache = Cache::at(folder.join("cache"));
+    let cache = Cache::at(&folder.join("cache")).unwrap();
     let request = Request {
         build: &lab.build,
         cache: &cache,
@@ -72,14 +73,19 @@ fn a_run_that_is_killed_leaves_nothing_that_the_next_one_takes_for_done() {
         matches!(&left[..], [only] if only.starts_with(".building-dsh-0.2.1-")),
         "{left:?}"
     );
-    // The client goes on without its parent, and ends.
-    drop(File::options().write(true).open(&goes_on).unwrap());
-    let run = lab.run();
-    run.result.unwrap();
+    // The client goes on without its parent, and may still write: nothing is removed under it.
+    let (sender, said) = mpsc::channel();
+    thread::scope(|scope| {
+        let next = scope.spawn(|| lab.run_telling(&sender));
+        assert!(matches!(said.recv().unwrap(), Event::Waiting { .. }));
+        assert_eq!(lab.in_cache(), left);
+        drop(File::options().write(true).open(&goes_on).unwrap());
+        next.join().unwrap().unwrap();
+    });
+    let removed = said.recv().unwrap();
     assert!(
-        matches!(&run.events[0], Event::RemovedLeftover { folder } if folder.ends_with(&left[0])),
-        "{:?}",
-        run.events
+        matches!(&removed, Event::RemovedLeftover { folder } if folder.ends_with(&left[0])),
+        "{removed:?}"
     );
     assert_eq!(lab.in_cache(), [format!("dsh-0.2.1-{}", &WHEEL[..16])]);
 }
@@ -102,18 +108,9 @@ fn a_run_waits_for_the_one_that_holds_the_lock_and_says_so() {
     let hash = lab.build.hash("linux-x64").unwrap();
     let place = lab.cache().place(lab.build.name(), &hash);
     let lock = place.lock(&mut drop).unwrap();
-    let (sender, said) = std::sync::mpsc::channel();
+    let (sender, said) = mpsc::channel();
     thread::scope(|scope| {
-        let waiting = scope.spawn(|| {
-            let request = Request {
-                build: &lab.build,
-                cache: &lab.cache(),
-                surroundings: &lab.surroundings,
-                network: Network::Allowed,
-                check: Check::Quick,
-            };
-            provision(&request, &mut |event| sender.send(event).unwrap())
-        });
+        let waiting = scope.spawn(|| lab.run_telling(&sender));
         assert!(matches!(said.recv().unwrap(), Event::Waiting { .. }));
         assert_eq!(lab.calls(), "");
         drop(lock);

@@ -35,8 +35,7 @@ fn every_failure_says_what_where_and_what_to_do_and_leaves_nothing() {
     let mut text = String::new();
     for behaviour in ["other-wheel", "pip-mismatch", "full", "fails", "hollow"] {
         let lab = Lab::wheel(behaviour);
-        let refusal = lab.refusal(lab.run());
-        writeln!(text, "{behaviour}: {}", redact_aside(&refusal)).unwrap();
+        writeln!(text, "{behaviour}: {}", lab.refusal(lab.run())).unwrap();
         assert_eq!(lab.in_cache(), Vec::<String>::new(), "{behaviour}");
     }
     for behaviour in ["npm-mismatch", "pnpm-mismatch"] {
@@ -49,8 +48,8 @@ fn every_failure_says_what_where_and_what_to_do_and_leaves_nothing() {
     hint: nothing was kept; try again, and if it stays so, the mirror or proxy that your client uses changes packages: do not use what it gives
     pip-mismatch: what pip fetched is not the one that was pinned: expected sha256 0000000000000000000000000000000000000000000000000000000000000000, found sha256 1111111111111111111111111111111111111111111111111111111111111111
     hint: nothing was kept; try again, and if it stays so, the mirror or proxy that your client uses changes packages: do not use what it gives
-    full: the disk is full: pip was fetching dsh 0.2.1 in [LAB]/cache/.building-dsh-0.2.1-ba59926159d2aa25-[RANDOM]/work
-    hint: a build needs up to 700 MB while it is made; free some, or give a folder on another disk: --cache DIR
+    full: the disk is full: pip was fetching dsh 0.2.1 in [LAB]/cache
+    hint: a build needs up to 500 MB while it is made; free some, or give a folder on another disk: --cache DIR
     fails: pip failed (exit status: 3) while it was fetching dsh 0.2.1; it said last:
       27
       28
@@ -75,14 +74,6 @@ fn every_failure_says_what_where_and_what_to_do_and_leaves_nothing() {
     pnpm-mismatch: what pnpm fetched is not the one that was pinned: expected sha512-AAAA, found sha512-BBBB
     hint: nothing was kept; try again, and if it stays so, the mirror or proxy that your client uses changes packages: do not use what it gives
     ");
-}
-
-/// Replaces the random part of a folder aside.
-fn redact_aside(text: &str) -> String {
-    regex::Regex::new(r"(\.building-dsh-[^/]*-[0-9a-f]{16})-\w+")
-        .unwrap()
-        .replace(text, "$1-[RANDOM]")
-        .into_owned()
 }
 
 #[test]
