@@ -13,6 +13,7 @@ pub mod warden;
 
 mod call;
 mod ending;
+mod launched;
 mod namespace;
 mod output;
 mod reap;
@@ -20,5 +21,6 @@ mod runner;
 mod ward;
 mod wire;
 
+pub(crate) use output::PIPE;
 pub(crate) use reap::status_of_exit;
 pub use runner::{Closing, Said, SuperviseError, Supervisor, Warden, WardenProgram};

@@ -101,7 +101,7 @@ pub enum SuperviseError {
 #[derive(Debug)]
 enum Asked {
     Open(String, Last, mpsc::UnboundedSender<Said>),
-    Send(ToWarden),
+    Send(Box<ToWarden>),
     Close,
 }
 
@@ -207,10 +207,10 @@ impl Supervisor {
     pub fn order(&self, order: Order) -> Result<(), SuperviseError> {
         let line = ToWarden {
             name: self.name.clone(),
-            ask: Ask::Order(order),
+            ask: Ask::Order(Box::new(order)),
         };
         self.asked
-            .unbounded_send(Asked::Send(line))
+            .unbounded_send(Asked::Send(Box::new(line)))
             .map_err(|_| SuperviseError::Gone)
     }
 
@@ -227,7 +227,7 @@ impl Drop for Supervisor {
             ask: Ask::Close,
         };
         // Nothing is left to close when the warden is gone.
-        drop(self.asked.unbounded_send(Asked::Send(line)));
+        drop(self.asked.unbounded_send(Asked::Send(Box::new(line))));
     }
 }
 

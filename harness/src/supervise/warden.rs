@@ -19,7 +19,7 @@ use super::{
     namespace::Held,
     notice::{Ended, Notice, Outlived, Release, Usage},
     order::Signal,
-    process::{Seen, under},
+    process::{ProcessId, Seen, under},
     reap::{ChildSignal, Children, Reaped, reap_one},
     supervisor::SuperviseFailed,
     ward::Ward,
@@ -28,7 +28,7 @@ use super::{
 
 /// How long supervisors may take to end once their input is closed: the grace, ten seconds of KILL, and the deadlines
 /// of create, release and list, ten seconds each, with room for a busy machine.
-const CLOSING: Duration = Duration::from_secs(60);
+const CLOSING: Duration = Duration::from_mins(1);
 
 /// Everything the warden knows.
 #[derive(Debug, Default)]
@@ -37,6 +37,8 @@ struct Run {
     /// Supervisors that died, whose processes are being ended.
     bereaved: Vec<Bereaved>,
     ending: Option<Ending>,
+    /// Strays that were named.
+    named: BTreeSet<ProcessId>,
     closing: Option<Closing>,
 }
 
@@ -46,6 +48,8 @@ struct Bereaved {
     name: String,
     last: Last,
     held: Vec<Held>,
+    /// Whether it said its last word all the same.
+    has_ended: bool,
     /// Whether a create was ordered and never answered.
     is_unanswered: bool,
 }
@@ -158,7 +162,7 @@ impl Run {
         match ask {
             Ask::Open(last) => self.open(name, last),
             Ask::Order(order) => match self.wards.get_mut(&name) {
-                Some(ward) => ward.order(order),
+                Some(ward) => ward.order(*order),
                 None => tell(
                     &name,
                     News::Trouble("no such supervisor, or it has ended".into()),
@@ -228,8 +232,7 @@ impl Run {
         for said in ward.read_rest() {
             tell(&name, News::Said(said));
         }
-        let strays = self.strays();
-        if ward.has_ended && strays.is_empty() {
+        if ward.is_proven_empty() {
             tell(&name, News::Closed);
             return;
         }
@@ -239,14 +242,27 @@ impl Run {
                 News::Said(FromSupervisor::now(Notice::Lost { status })),
             );
         }
-        for survivor in survivors(&strays, Outlived::Supervisor) {
+        // Another death may have left strays a moment ago; each is named once.
+        let strays = self.strays();
+        let fresh: Vec<Seen> = strays
+            .into_iter()
+            .filter(|one| self.named.insert(one.process))
+            .collect();
+        for survivor in survivors(&fresh, Outlived::Supervisor) {
             tell(&name, News::Said(FromSupervisor::now(survivor)));
         }
         let is_unanswered = ward.is_unanswered();
+        let Ward {
+            last,
+            held,
+            has_ended,
+            ..
+        } = ward;
         self.bereaved.push(Bereaved {
             name,
-            last: ward.last,
-            held: ward.held,
+            last,
+            held,
+            has_ended,
             is_unanswered,
         });
         self.ending
@@ -278,6 +294,7 @@ impl Run {
             return;
         }
         let left = self.strays();
+        self.named.clear();
         for bereaved in std::mem::take(&mut self.bereaved) {
             self.lay_to_rest(bereaved, &left);
         }
@@ -289,8 +306,13 @@ impl Run {
             name,
             last,
             held,
+            has_ended,
             is_unanswered,
         } = bereaved;
+        if has_ended {
+            tell(&name, News::Closed);
+            return;
+        }
         if is_unanswered {
             let what = "the supervisor died while it created a namespace; if there is one, its ttl or its owner's \
                         death ends it";

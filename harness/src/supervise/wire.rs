@@ -23,7 +23,7 @@ pub(crate) enum Ask {
     /// Start a supervisor.
     Open(Last),
     /// Pass an order on.
-    Order(Order),
+    Order(Box<Order>),
     /// Close its input, so that it ends.
     Close,
 }
@@ -62,10 +62,10 @@ pub(crate) enum News {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ToSupervisor {
     /// An order of the runner.
-    Order(Order),
+    Order(Box<Order>),
     /// Take over a namespace of a supervisor that died.
     Adopt {
-        held: Held,
+        held: Box<Held>,
         /// The value that `held` does not serialise.
         token: String,
     },
@@ -109,7 +109,10 @@ impl ToSupervisor {
     /// Hands a namespace over.
     pub(crate) fn adopt(held: Held) -> Self {
         let token = held.token.expose().to_owned();
-        Self::Adopt { held, token }
+        Self::Adopt {
+            held: Box::new(held),
+            token,
+        }
     }
 }
 

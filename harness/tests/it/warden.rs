@@ -55,12 +55,9 @@ async fn closing_ends_everything_and_the_daemon_last() {
 async fn a_killed_supervisor_leaves_nothing_and_its_orphans_are_named() {
     let mut bench = Bench::new().await;
     let leader = bench
-        .start(
-            "a",
-            "trap '' TERM; setsid sleep 71 & echo up > up; exec sleep 72",
-        )
+        .start("a", "trap '' TERM; setsid sleep 71 & exec sleep 72")
         .await;
-    bench.file("up").await;
+    bench.tree_has(2, "sleep").await;
     bench.supervisor.signal(Signal::Kill);
 
     let (ended, before) = bench.ended().await;
