@@ -181,15 +181,6 @@ pub(crate) fn shell(dir: &Path, key: &str, script: &str) -> Launch {
     }
 }
 
-/// Whether this very process still runs (an unreaped one does not).
-pub(crate) fn is_alive(process: ProcessId) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();
-    let is_ended = stat
-        .rsplit_once(") ")
-        .is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']));
-    !is_ended && ProcessId::of(process.pid) == Some(process)
-}
-
 /// Waits until a process is gone.
 pub(crate) async fn gone(process: ProcessId) {
     let gate = Gate {
@@ -198,7 +189,7 @@ pub(crate) async fn gone(process: ProcessId) {
         every: Duration::from_millis(2),
     };
     let check = || {
-        if is_alive(process) {
+        if process.is_alive() {
             Waiting::NotYet(format!("{process:?} runs"))
         } else {
             Waiting::Ready(())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use harness::supervise::notice::{Notice, Outlived};
 
-use crate::bench::{Bench, is_alive, survivors};
+use crate::bench::{Bench, survivors};
 
 /// Runs a script that leaves something and exits; ends it; gives the survivors named.
 async fn left_by(script: &str) -> Vec<String> {
@@ -22,7 +22,7 @@ async fn left_by(script: &str) -> Vec<String> {
     let (ended, before) = bench.end(Duration::from_millis(40)).await;
 
     assert!(ended.empty && ended.left.is_empty(), "{ended:?}");
-    assert!(is_alive(id), "the decoy was hit");
+    assert!(id.is_alive(), "the decoy was hit");
     decoy.kill().unwrap();
     decoy.wait().unwrap();
     survivors(&before)
@@ -93,7 +93,7 @@ async fn a_leader_that_answers_term_by_forking_is_ended() {
     let (ended, _) = bench.end(Duration::from_millis(200)).await;
 
     assert!(ended.empty, "{ended:?}");
-    assert!(!is_alive(leader));
+    assert!(!leader.is_alive());
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use harness::supervise::{
     order::{Key, Order, Reach, Signal, Stdin},
 };
 
-use crate::bench::{Bench, is_alive, shell};
+use crate::bench::{Bench, shell};
 
 #[tokio::test]
 async fn a_process_starts_from_an_empty_environment_and_its_exit_is_told_after_its_output() {
@@ -221,5 +221,5 @@ async fn a_dropped_handle_ends_its_tree() {
 
     crate::bench::gone(process).await;
     crate::bench::gone(supervisor).await;
-    assert!(!is_alive(process));
+    assert!(!process.is_alive());
 }

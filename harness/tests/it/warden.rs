@@ -7,7 +7,7 @@ use harness::supervise::{
     order::{Order, Signal},
 };
 
-use crate::bench::{Bench, gone, is_alive, next, shell, start_warden, survivors};
+use crate::bench::{Bench, gone, next, shell, start_warden, survivors};
 
 #[tokio::test]
 async fn closing_ends_everything_and_the_daemon_last() {
@@ -63,7 +63,7 @@ async fn a_killed_supervisor_leaves_nothing_and_its_orphans_are_named() {
     let (ended, before) = bench.ended().await;
 
     assert!(ended.empty, "{ended:?}");
-    assert!(!is_alive(leader));
+    assert!(!leader.is_alive());
     assert!(
         matches!(
             before[0],
@@ -102,7 +102,7 @@ async fn another_supervisor_does_not_notice_that_one_was_killed() {
     bench.supervisor.signal(Signal::Kill);
     bench.ended().await;
 
-    assert!(is_alive(decoy));
+    assert!(decoy.is_alive());
 }
 
 #[tokio::test]
@@ -117,8 +117,6 @@ async fn a_killed_warden_ends_every_tree() {
     parent.signal(Signal::Kill);
 
     while bench.one.next().await.is_some() {}
-    gone(leader).await;
-    gone(bench.supervisor).await;
     let closing = bench.warden.close().await.unwrap();
     assert_eq!(
         closing.status,
@@ -127,6 +125,11 @@ async fn a_killed_warden_ends_every_tree() {
             core: false
         }
     );
+    assert_eq!(
+        closing.trouble,
+        ["one: the warden died before it, so nobody heard how it ended"]
+    );
+    assert!(!bench.supervisor.is_alive() && !leader.is_alive());
 }
 
 #[tokio::test]
