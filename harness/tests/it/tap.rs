@@ -225,6 +225,27 @@ fn signals_are_passed_on_once() {
 }
 
 #[test]
+fn a_signal_to_the_clients_group_reaches_the_command_once() {
+    use std::os::unix::process::CommandExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let script = "trap 'echo got' TERM; echo up; read -r line; echo end";
+    let mut child = tap(dir.path(), script).process_group(0).spawn().unwrap();
+    let mut up = [0; 3];
+    child.stdout.as_mut().unwrap().read_exact(&mut up).unwrap();
+
+    let group = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let mut got = [0; 4];
+    child.stdout.as_mut().unwrap().read_exact(&mut got).unwrap();
+    let output = child.wait_with_output().unwrap();
+
+    assert_eq!(
+        (&got, output.stdout.as_slice()),
+        (b"got\n", b"end\n".as_slice())
+    );
+}
+
+#[test]
 fn a_client_that_closes_its_input_side_is_seen_at_once() {
     let dir = tempfile::tempdir().unwrap();
     // `yes` ends by SIGPIPE as soon as nobody reads; without that this would never end.
