@@ -11,6 +11,7 @@ pub mod process;
 pub mod supervisor;
 pub mod warden;
 
+mod bereaved;
 mod call;
 mod ending;
 mod launched;

@@ -126,8 +126,9 @@ pub(crate) fn parents(of: &Seen, all: &[Seen]) -> Vec<Ancestor> {
     chain
 }
 
+/// A process whose first thread has ended looks like a zombie while its other threads go on.
 fn is_ended(stat: &Stat) -> bool {
-    matches!(stat.state, 'Z' | 'X')
+    matches!(stat.state, 'Z' | 'X') && stat.num_threads <= 1
 }
 
 /// Follows parents until an answer is known, and keeps it for the whole chain.

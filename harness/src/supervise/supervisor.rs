@@ -6,7 +6,7 @@
 //! tokio. Must never end before its tree unless KILL does not help.
 
 use std::{
-    io::{Read as _, Write as _},
+    io::Read as _,
     os::fd::AsFd as _,
     time::{Duration, Instant},
 };
@@ -24,13 +24,13 @@ use super::{
     order::Order,
     process::{ProcessId, Seen, descendants},
     reap::{ChildSignal, Children, Reaped, reap_one},
-    wire::{FromSupervisor, Line as _, Lines, ToSupervisor},
+    wire::{FromSupervisor, Line as _, Lines, ToSupervisor, write_line},
 };
 
 /// Orphans told one by one; a fork loop makes thousands, and the number is told at the end.
 const ORPHANS_TOLD: u64 = 256;
 
-/// Why a supervisor could not even begin.
+/// Why a supervisor or the warden stops before its work is done.
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseFailed {
     /// The process could not become a subreaper.
@@ -47,6 +47,9 @@ pub enum SuperviseFailed {
         #[source]
         source: std::io::Error,
     },
+    /// The warden gave up.
+    #[error("processes are left that KILL did not end")]
+    Left,
     /// Waiting for input failed.
     #[error("wait for orders: {source}")]
     Poll {
@@ -266,15 +269,8 @@ fn say_all(notices: Vec<Notice>) {
     notices.into_iter().for_each(say);
 }
 
-/// Writes a notice. A runner that is gone cannot be told anything; the end of input says so by itself.
 fn say(notice: Notice) {
-    let mut stdout = std::io::stdout().lock();
-    let line = FromSupervisor::now(notice).to_line();
-    drop(
-        stdout
-            .write_all(line.as_bytes())
-            .and_then(|()| stdout.flush()),
-    );
+    write_line(&FromSupervisor::now(notice));
 }
 
 fn usage() -> Usage {

@@ -126,8 +126,14 @@ impl Ward {
         self.send(&ToSupervisor::Order(Box::new(order)));
     }
 
+    /// Hands over a namespace of a supervisor that died; it is remembered here in case this one dies too.
+    pub(crate) fn adopt(&mut self, held: Held) {
+        self.send(&ToSupervisor::adopt(held.clone()));
+        self.held.push(held);
+    }
+
     /// Sends a line, now or when the pipe has room.
-    pub(crate) fn send(&mut self, line: &ToSupervisor) {
+    fn send(&mut self, line: &ToSupervisor) {
         self.outbox.extend_from_slice(line.to_line().as_bytes());
         self.flush();
     }
