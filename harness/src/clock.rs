@@ -20,6 +20,7 @@ impl Moment {
     }
 
     /// Gives this moment as a distance from `origin`; zero when it lies before.
+    #[must_use]
     pub fn since(self, origin: Self) -> Self {
         Self(self.0.saturating_sub(origin.0))
     }

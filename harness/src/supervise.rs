@@ -11,8 +11,10 @@ pub mod process;
 pub mod supervisor;
 pub mod warden;
 
+mod bereaved;
 mod call;
 mod ending;
+mod launched;
 mod namespace;
 mod output;
 mod reap;
@@ -20,6 +22,10 @@ mod runner;
 mod ward;
 mod wire;
 
+<<<<<<< HEAD
 pub use call::{Answer, CallError, Extra, run as call};
+=======
+pub(crate) use output::PIPE;
+>>>>>>> wt/super
 pub(crate) use reap::status_of_exit;
 pub use runner::{Closing, Said, SuperviseError, Supervisor, Warden, WardenProgram};

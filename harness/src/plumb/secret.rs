@@ -26,12 +26,17 @@ impl Secret {
         &self.0
     }
 
+    /// Whether the value stands in `text`.
+    pub fn is_in(&self, text: &str) -> bool {
+        !self.0.is_empty() && text.contains(&self.0)
+    }
+
     /// Replaces every occurrence of the value in `text`.
     pub fn mask(&self, text: &str) -> String {
-        if self.0.is_empty() {
-            text.to_owned()
-        } else {
+        if self.is_in(text) {
             text.replace(&self.0, MASK)
+        } else {
+            text.to_owned()
         }
     }
 }

@@ -18,7 +18,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::{notice::Status, order::Call, output::is_readable, reap::status_of_exit};
 
-/// Bytes kept of each stream; an answer is a line or a short list.
+/// Bytes taken of each stream; an answer is a line or a short list.
 const KEPT: usize = 1 << 20;
 
 /// What a command did.
@@ -181,9 +181,9 @@ impl<R: Read + AsFd> Gathered<R> {
                 return;
             }
             match from.read(&mut chunk) {
-                Ok(read) if read > 0 => {
-                    let room = KEPT - self.kept.len();
-                    self.kept.extend_from_slice(&chunk[..read.min(room)]);
+                // A command that says more than this is cut off, or its noise would keep the deadline waiting.
+                Ok(read) if read > 0 && self.kept.len() < KEPT => {
+                    self.kept.extend_from_slice(&chunk[..read]);
                 }
                 _ => self.from = None,
             }

@@ -110,14 +110,13 @@ impl Ending {
             }
             Phase::Term => {
                 self.enter(Phase::Kill, now, KILLING);
-                let living = living();
-                kill_round(living.clone());
-                name(&living, Outlived::Term)
+                let outlasting = living();
+                kill_round(living);
+                name(&outlasting, Outlived::Term)
             }
             Phase::Kill if now < self.until => {
                 self.look = now + ROUND * 2;
-                freeze(living);
-                kill_round(living());
+                kill_round(living);
                 Vec::new()
             }
             Phase::Kill | Phase::GivenUp => {
@@ -160,27 +159,22 @@ pub(crate) fn name(living: &[Seen], outlived: Outlived) -> Vec<Notice> {
     living.iter().map(survivor).collect()
 }
 
-/// Stops everything that can fork, until a pass finds nothing new: a fork bomb outruns KILL, not STOP, because a
-/// stopped process leaves no gap that a sibling refills.
-fn freeze(living: &dyn Fn() -> Vec<Seen>) {
+/// Stops everything until a pass finds nothing new, then kills what it stopped. A fork bomb outruns KILL, not STOP:
+/// a stopped process leaves no gap for a sibling to refill.
+fn kill_round(living: &dyn Fn() -> Vec<Seen>) {
     let mut stopped = BTreeSet::new();
     for _ in 0..PASSES {
-        let fresh: Vec<_> = living()
-            .into_iter()
-            .filter(|one| !stopped.contains(&one.process))
-            .collect();
-        if fresh.is_empty() {
-            return;
+        let n_before = stopped.len();
+        for one in living() {
+            if stopped.insert(one.process) {
+                one.process.signal(Signal::Stop);
+            }
         }
-        for one in fresh {
-            one.process.signal(Signal::Stop);
-            stopped.insert(one.process);
+        if stopped.len() == n_before {
+            break;
         }
     }
-}
-
-fn kill_round(living: Vec<Seen>) {
-    for one in living {
-        one.process.signal(Signal::Kill);
+    for process in stopped {
+        process.signal(Signal::Kill);
     }
 }

@@ -15,8 +15,12 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::notice::Stream;
 
-/// What can be read at once: the size of a pipe.
+/// What is read at once: what a pipe holds.
 const CHUNK: usize = 64 << 10;
+
+/// The most a pipe holds unless root raised it (`/proc/sys/fs/pipe-max-size`): what was written before a moment is
+/// among that many bytes read after it.
+pub(crate) const PIPE: u64 = 1 << 20;
 
 /// One stream on its way into a file.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub(crate) struct Output {
     to: File,
     pub(crate) limit: u64,
     room: u64,
+    /// Bytes read so far, kept or not.
+    pub(crate) read: u64,
 }
 
 /// What one read brought.
@@ -59,18 +65,20 @@ impl Output {
             to,
             limit,
             room: limit.saturating_add(1),
+            read: 0,
         }
     }
 
     /// Copies what one read gives; call it when the pipe is readable.
     pub(crate) fn copy(&mut self) -> Copied {
-        let mut chunk = [0; CHUNK];
+        let mut chunk = vec![0; CHUNK];
         let read = match self.from.read(&mut chunk) {
             Ok(0) => return Copied::End,
             Ok(read) => read,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Copied::More,
             Err(_) => return Copied::End,
         };
+        self.read += read as u64;
         if self.room == 0 {
             return Copied::More;
         }
@@ -88,16 +96,9 @@ impl Output {
         }
     }
 
-    /// Copies what is there now; the last word is `End`, or `More` when somebody still holds the other side.
-    pub(crate) fn drain(&mut self, mut overflowed: impl FnMut(Stream)) -> Copied {
-        while is_readable(self.from.as_fd()) {
-            match self.copy() {
-                Copied::More => {}
-                Copied::Overflowed => overflowed(self.stream),
-                Copied::End => return Copied::End,
-            }
-        }
-        Copied::More
+    /// Whether [`Output::copy`] would not wait.
+    pub(crate) fn is_ready(&self) -> bool {
+        is_readable(self.from.as_fd())
     }
 }
 

@@ -55,6 +55,11 @@ impl ProcessId {
         stat_of(pid).map(|stat| id_of(&stat))
     }
 
+    /// Whether it still runs; one that ended and was not reaped does not.
+    pub fn is_alive(self) -> bool {
+        stat_of(self.pid).is_some_and(|stat| id_of(&stat) == self && !is_ended(&stat))
+    }
+
     /// Sends a signal; false when this process no longer exists.
     pub fn signal(self, signal: Signal) -> bool {
         self.send(number(signal))
@@ -102,7 +107,7 @@ pub(crate) fn under(root: u32, except: &BTreeSet<u32>) -> Vec<Seen> {
     inside
         .iter()
         .filter_map(|pid| stats.get(pid))
-        .filter(|stat| !matches!(stat.state, 'Z' | 'X'))
+        .filter(|stat| !is_ended(stat))
         .map(seen)
         .collect()
 }
@@ -119,6 +124,11 @@ pub(crate) fn parents(of: &Seen, all: &[Seen]) -> Vec<Ancestor> {
         next = above.parent;
     }
     chain
+}
+
+/// A process whose first thread has ended looks like a zombie while its other threads go on.
+fn is_ended(stat: &Stat) -> bool {
+    matches!(stat.state, 'Z' | 'X') && stat.num_threads <= 1
 }
 
 /// Follows parents until an answer is known, and keeps it for the whole chain.

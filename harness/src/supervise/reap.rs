@@ -100,9 +100,8 @@ pub(crate) fn reap_one() -> Result<Reaped, Children> {
                 .unwrap_or(0),
             status: status_of(status),
         }),
-        Ok(None) => Err(Children::Some),
         Err(error) if error == rustix::io::Errno::CHILD => Err(Children::None),
-        Err(_) => Err(Children::Some),
+        Ok(None) | Err(_) => Err(Children::Some),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Called by the stage and the drive, in tokio. The warden is the only child this crate's async half ever spawns.
 //! Must never block, and must never stop reading, or the warden would stand still.
 
-use std::{collections::BTreeMap, path::Path, process::Stdio};
+use std::{collections::BTreeMap, path::Path, process::Stdio, time::Duration};
 
 use futures::{StreamExt as _, channel::mpsc, stream};
 use tokio::{
@@ -16,13 +16,20 @@ use tokio_util::codec::{FramedRead, LinesCodec};
 use super::{
     notice::{Notice, Status},
     order::{Key, Launch, Order},
+    process::ProcessId,
     reap::status_of_exit,
     wire::{Ask, FromWarden, Last, Line as _, News, ToWarden},
 };
-use crate::clock::Moment;
+use crate::{
+    clock::Moment,
+    gate::{Gate, Waiting, wait},
+};
 
 /// The longest line taken: a snapshot of a few thousand processes.
 const LINE: usize = 64 << 20;
+
+/// How long supervisors whose warden died may take: what the warden itself gives them.
+const UNHEARD: Duration = Duration::from_mins(1);
 
 /// Which program the warden is.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +46,7 @@ pub struct Warden {
     child: Child,
     origin: Moment,
     asked: mpsc::UnboundedSender<Asked>,
-    reading: JoinHandle<Vec<String>>,
+    reading: JoinHandle<Heard>,
 }
 
 /// One scenario's supervisor. Dropped, it ends its tree and releases its namespaces, unwatched.
@@ -98,8 +105,16 @@ pub enum SuperviseError {
 #[derive(Debug)]
 enum Asked {
     Open(String, Last, mpsc::UnboundedSender<Said>),
-    Send(ToWarden),
+    Send(Box<ToWarden>),
     Close,
+}
+
+/// What the reader heard in all.
+#[derive(Debug, Default)]
+struct Heard {
+    trouble: Vec<String>,
+    /// Supervisors that stood and were not reported closed.
+    open: BTreeMap<String, ProcessId>,
 }
 
 /// What the reader wakes for.
@@ -165,12 +180,34 @@ impl Warden {
     pub async fn close(mut self) -> Result<Closing, SuperviseError> {
         // A warden that is gone has closed its side already.
         drop(self.asked.unbounded_send(Asked::Close));
-        let trouble = self.reading.await.unwrap_or_default();
+        let Heard { mut trouble, open } = self.reading.await.unwrap_or_default();
         let status = self
             .child
             .wait()
             .await
             .map_err(|source| SuperviseError::Wait { source })?;
+        // Only after the death of the warden is anybody left; they end their trees by themselves, unheard.
+        for (name, process) in open {
+            let what = format!("the end of supervisor {name}");
+            let gate = Gate {
+                what: &what,
+                within: UNHEARD,
+                every: Duration::from_millis(20),
+            };
+            let look = || {
+                if process.is_alive() {
+                    Waiting::NotYet(format!("{process:?} runs"))
+                } else {
+                    Waiting::Ready(())
+                }
+            };
+            match wait(gate, look).await {
+                Ok(()) => trouble.push(format!(
+                    "{name}: the warden died before it, so nobody heard how it ended"
+                )),
+                Err(error) => trouble.push(format!("{name}: {error}")),
+            }
+        }
         Ok(Closing {
             status: status_of_exit(status),
             trouble,
@@ -201,10 +238,10 @@ impl Supervisor {
     pub fn order(&self, order: Order) -> Result<(), SuperviseError> {
         let line = ToWarden {
             name: self.name.clone(),
-            ask: Ask::Order(order),
+            ask: Ask::Order(Box::new(order)),
         };
         self.asked
-            .unbounded_send(Asked::Send(line))
+            .unbounded_send(Asked::Send(Box::new(line)))
             .map_err(|_| SuperviseError::Gone)
     }
 
@@ -221,7 +258,7 @@ impl Drop for Supervisor {
             ask: Ask::Close,
         };
         // Nothing is left to close when the warden is gone.
-        drop(self.asked.unbounded_send(Asked::Send(line)));
+        drop(self.asked.unbounded_send(Asked::Send(Box::new(line))));
     }
 }
 
@@ -230,10 +267,10 @@ async fn read(
     mut events: stream::BoxStream<'static, Event>,
     lines: mpsc::UnboundedSender<String>,
     origin: Moment,
-) -> Vec<String> {
+) -> Heard {
     let mut lines = Some(lines);
     let mut listeners = BTreeMap::new();
-    let mut trouble = Vec::new();
+    let mut all = Heard::default();
     while let Some(event) = events.next().await {
         match event {
             Event::Asked(Asked::Close) => lines = None,
@@ -249,33 +286,44 @@ async fn read(
                 listeners.insert(name, told);
             }
             Event::Heard(None) => break,
-            Event::Heard(Some(line)) => match FromWarden::from_line(&line) {
-                Ok(FromWarden {
-                    name,
-                    news: News::Said(said),
-                }) => {
-                    let said = Said {
-                        at: said.at.since(origin),
-                        notice: said.notice,
-                    };
-                    if let Some(told) = listeners.get(&name) {
-                        // A dropped handle does not listen any more.
-                        drop(told.unbounded_send(said));
-                    }
-                }
-                Ok(FromWarden {
-                    name,
-                    news: News::Closed,
-                }) => drop(listeners.remove(&name)),
-                Ok(FromWarden {
-                    name,
-                    news: News::Trouble(what),
-                }) => trouble.push(format!("{name}: {what}")),
-                Err(error) => trouble.push(format!("a line of the warden: {error}")),
-            },
+            Event::Heard(Some(line)) => all.hear(&line, origin, &mut listeners),
         }
     }
-    trouble
+    all
+}
+
+impl Heard {
+    /// Takes one line of the warden.
+    fn hear(
+        &mut self,
+        line: &str,
+        origin: Moment,
+        listeners: &mut BTreeMap<String, mpsc::UnboundedSender<Said>>,
+    ) {
+        let FromWarden { name, news } = match FromWarden::from_line(line) {
+            Ok(read) => read,
+            Err(error) => return self.trouble.push(format!("a line of the warden: {error}")),
+        };
+        match news {
+            News::Said(said) => {
+                if let Notice::Ready { process } = said.notice {
+                    self.open.insert(name.clone(), process);
+                }
+                if let Some(told) = listeners.get(&name) {
+                    // A dropped handle does not listen any more.
+                    drop(told.unbounded_send(Said {
+                        at: said.at.since(origin),
+                        notice: said.notice,
+                    }));
+                }
+            }
+            News::Closed => {
+                self.open.remove(&name);
+                listeners.remove(&name);
+            }
+            News::Trouble(what) => self.trouble.push(format!("{name}: {what}")),
+        }
+    }
 }
 
 fn send(lines: Option<&mpsc::UnboundedSender<String>>, line: &ToWarden) {

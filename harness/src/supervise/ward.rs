@@ -41,6 +41,8 @@ pub(crate) struct Ward {
     pub(crate) held: Vec<Held>,
     /// Whether it said its last word.
     pub(crate) has_ended: bool,
+    /// Whether that said that nothing is left.
+    is_empty: bool,
     /// What its predecessor left and nobody could end.
     pub(crate) left: Vec<Seen>,
     /// Creates that were ordered and not answered.
@@ -82,6 +84,7 @@ impl Ward {
             last,
             held: Vec::new(),
             has_ended: false,
+            is_empty: false,
             left: Vec::new(),
             ordered: VecDeque::new(),
             stdin,
@@ -105,6 +108,11 @@ impl Ward {
         Some(PollFd::new(pipe.as_fd(), PollFlags::POLLOUT))
     }
 
+    /// Whether it ended with the proof that its tree is gone.
+    pub(crate) fn is_proven_empty(&self) -> bool {
+        self.has_ended && self.is_empty
+    }
+
     /// Whether a namespace may exist that nobody can release.
     pub(crate) fn is_unanswered(&self) -> bool {
         !self.ordered.is_empty()
@@ -115,11 +123,17 @@ impl Ward {
         if let Order::Namespace { plumb, dialect, .. } = &order {
             self.ordered.push_back((plumb.clone(), dialect.clone()));
         }
-        self.send(&ToSupervisor::Order(order));
+        self.send(&ToSupervisor::Order(Box::new(order)));
+    }
+
+    /// Hands over a namespace of a supervisor that died; it is remembered here in case this one dies too.
+    pub(crate) fn adopt(&mut self, held: Held) {
+        self.send(&ToSupervisor::adopt(held.clone()));
+        self.held.push(held);
     }
 
     /// Sends a line, now or when the pipe has room.
-    pub(crate) fn send(&mut self, line: &ToSupervisor) {
+    fn send(&mut self, line: &ToSupervisor) {
         self.outbox.extend_from_slice(line.to_line().as_bytes());
         self.flush();
     }
@@ -203,6 +217,7 @@ impl Ward {
             Notice::NamespaceFailed { .. } => drop(self.ordered.pop_front()),
             Notice::Ended(ended) => {
                 self.has_ended = true;
+                self.is_empty = ended.empty;
                 self.held.clear();
                 ended.empty &= self.left.is_empty();
                 ended.left.append(&mut self.left);

@@ -7,7 +7,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{Read as _, Write as _},
+    io::Read as _,
     os::fd::AsFd,
     time::{Duration, Instant},
 };
@@ -15,20 +15,20 @@ use std::{
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::{
+    bereaved::Bereaved,
     ending::{Ending, GRACE, name as survivors},
-    namespace::Held,
-    notice::{Ended, Notice, Outlived, Release, Usage},
+    notice::{Notice, Outlived},
     order::Signal,
-    process::{Seen, under},
+    process::{ProcessId, Seen, under},
     reap::{ChildSignal, Children, Reaped, reap_one},
     supervisor::SuperviseFailed,
     ward::Ward,
-    wire::{Ask, FromSupervisor, FromWarden, Last, Line as _, Lines, News, ToSupervisor, ToWarden},
+    wire::{Ask, FromSupervisor, FromWarden, Last, Line as _, Lines, News, ToWarden, write_line},
 };
 
 /// How long supervisors may take to end once their input is closed: the grace, ten seconds of KILL, and the deadlines
 /// of create, release and list, ten seconds each, with room for a busy machine.
-const CLOSING: Duration = Duration::from_secs(60);
+const CLOSING: Duration = Duration::from_mins(1);
 
 /// Everything the warden knows.
 #[derive(Debug, Default)]
@@ -37,23 +37,25 @@ struct Run {
     /// Supervisors that died, whose processes are being ended.
     bereaved: Vec<Bereaved>,
     ending: Option<Ending>,
+    /// Strays that were named.
+    named: BTreeSet<ProcessId>,
     closing: Option<Closing>,
-}
-
-/// What a dead supervisor left.
-#[derive(Debug)]
-struct Bereaved {
-    name: String,
-    last: Last,
-    held: Vec<Held>,
-    /// Whether a create was ordered and never answered.
-    is_unanswered: bool,
 }
 
 #[derive(Debug)]
 struct Closing {
     of: Last,
     until: Instant,
+}
+
+/// How far the closing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closed {
+    NotYet,
+    /// The kernel says that no child is left.
+    Empty,
+    /// Something is left that KILL did not end.
+    GivenUp,
 }
 
 /// Runs the warden until its input ended and every supervisor with its tree is gone.
@@ -68,10 +70,11 @@ pub fn main() -> Result<(), SuperviseFailed> {
         children.clear();
         let left = run.reap();
         run.end_strays();
-        if run.close(left) {
-            return Ok(());
+        match run.close(left) {
+            Closed::NotYet => run.turn(&children, &mut lines)?,
+            Closed::Empty => return Ok(()),
+            Closed::GivenUp => return Err(SuperviseFailed::Left),
         }
-        run.turn(&children, &mut lines)?;
     }
 }
 
@@ -158,7 +161,7 @@ impl Run {
         match ask {
             Ask::Open(last) => self.open(name, last),
             Ask::Order(order) => match self.wards.get_mut(&name) {
-                Some(ward) => ward.order(order),
+                Some(ward) => ward.order(*order),
                 None => tell(
                     &name,
                     News::Trouble("no such supervisor, or it has ended".into()),
@@ -228,8 +231,7 @@ impl Run {
         for said in ward.read_rest() {
             tell(&name, News::Said(said));
         }
-        let strays = self.strays();
-        if ward.has_ended && strays.is_empty() {
+        if ward.is_proven_empty() {
             tell(&name, News::Closed);
             return;
         }
@@ -239,16 +241,16 @@ impl Run {
                 News::Said(FromSupervisor::now(Notice::Lost { status })),
             );
         }
-        for survivor in survivors(&strays, Outlived::Supervisor) {
+        // Another death may have left strays a moment ago; each is named once.
+        let strays = self.strays();
+        let fresh: Vec<Seen> = strays
+            .into_iter()
+            .filter(|one| self.named.insert(one.process))
+            .collect();
+        for survivor in survivors(&fresh, Outlived::Supervisor) {
             tell(&name, News::Said(FromSupervisor::now(survivor)));
         }
-        let is_unanswered = ward.is_unanswered();
-        self.bereaved.push(Bereaved {
-            name,
-            last: ward.last,
-            held: ward.held,
-            is_unanswered,
-        });
+        self.bereaved.push(Bereaved::of(name, ward));
         self.ending
             .get_or_insert_with(|| Ending::by_term(Instant::now(), GRACE));
     }
@@ -278,69 +280,12 @@ impl Run {
             return;
         }
         let left = self.strays();
+        self.named.clear();
         for bereaved in std::mem::take(&mut self.bereaved) {
-            self.lay_to_rest(bereaved, &left);
-        }
-    }
-
-    /// Releases a dead supervisor's namespaces through a fresh one, or says the last word for it.
-    fn lay_to_rest(&mut self, bereaved: Bereaved, left: &[Seen]) {
-        let Bereaved {
-            name,
-            last,
-            held,
-            is_unanswered,
-        } = bereaved;
-        if is_unanswered {
-            let what = "the supervisor died while it created a namespace; if there is one, its ttl or its owner's \
-                        death ends it";
-            let failed = Notice::NamespaceFailed {
-                what: what.into(),
-                exit: None,
-                said: String::new(),
-            };
-            tell(&name, News::Said(FromSupervisor::now(failed)));
-        }
-        let unreleased = |why: &str| -> Vec<Release> {
-            let release = |held: &Held| Release {
-                id: held.id.clone(),
-                revoked: false,
-                detail: why.to_owned(),
-            };
-            held.iter().map(release).collect()
-        };
-        let namespaces = if held.is_empty() {
-            Vec::new()
-        } else {
-            match Ward::start(last) {
-                Ok(mut ward) => {
-                    ward.left = left.to_vec();
-                    for one in held {
-                        ward.send(&ToSupervisor::adopt(one));
-                    }
-                    ward.close();
-                    self.wards.insert(name, ward);
-                    return;
-                }
-                Err(error) => {
-                    unreleased(&format!("not released: start a supervisor for it: {error}"))
-                }
+            if let Some((name, ward)) = bereaved.lay_to_rest(&left) {
+                self.wards.insert(name, ward);
             }
-        };
-        let usage = Usage {
-            user_us: 0,
-            sys_us: 0,
-            max_rss_kb: 0,
-        };
-        let ended = Ended {
-            empty: left.is_empty(),
-            left: left.to_vec(),
-            orphans: 0,
-            usage,
-            namespaces,
-        };
-        tell(&name, News::Said(FromSupervisor::now(Notice::Ended(ended))));
-        tell(&name, News::Closed);
+        }
     }
 
     fn begin_closing(&mut self, of: Last) {
@@ -353,47 +298,42 @@ impl Run {
         });
     }
 
-    /// Goes on with the closing; true when everything is gone.
-    fn close(&mut self, left: Children) -> bool {
+    /// Goes on with the closing.
+    fn close(&mut self, left: Children) -> Closed {
         let Some(closing) = &mut self.closing else {
-            return false;
+            return Closed::NotYet;
         };
         if !self.bereaved.is_empty() {
-            return false;
+            return Closed::NotYet;
         }
         let of = closing.of;
-        let waiting = self.wards.values().filter(|ward| ward.last == of).count();
-        if waiting > 0 {
-            if Instant::now() >= closing.until {
+        let is_late = Instant::now() >= closing.until;
+        if self.wards.values().any(|ward| ward.last == of) {
+            if is_late {
                 closing.until += CLOSING;
-                // Its processes fall to us and are ended like those of any supervisor that died.
+                // Their processes fall to us and are ended like those of any supervisor that died.
                 for ward in self.wards.values().filter(|ward| ward.last == of) {
                     ward.process.signal(Signal::Kill);
                 }
             }
-            return false;
+            return Closed::NotYet;
         }
-        match of {
-            Last::WithTheOthers => {
+        match (left, of) {
+            (Children::None, _) => Closed::Empty,
+            (Children::Some, Last::WithTheOthers) => {
                 self.begin_closing(Last::AfterTheOthers);
-                self.wards.is_empty() && left == Children::None
+                Closed::NotYet
             }
-            Last::AfterTheOthers => left == Children::None,
+            (Children::Some, Last::AfterTheOthers) if is_late => Closed::GivenUp,
+            (Children::Some, Last::AfterTheOthers) => Closed::NotYet,
         }
     }
 }
 
-/// Tells the runner; one that is gone cannot be told, and its end of file says so by itself.
+/// Tells the runner something about a supervisor.
 fn tell(name: &str, news: News) {
-    let mut stdout = std::io::stdout().lock();
-    let line = FromWarden {
+    write_line(&FromWarden {
         name: name.to_owned(),
         news,
-    }
-    .to_line();
-    drop(
-        stdout
-            .write_all(line.as_bytes())
-            .and_then(|()| stdout.flush()),
-    );
+    });
 }

@@ -3,6 +3,8 @@
 //! Called by all three. The pipes are private to them, and this is the only place that writes a token's value, beside
 //! a notice and never in it. Must never be written to a file.
 
+use std::io::Write as _;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{namespace::Held, notice::Notice, order::Order};
@@ -23,7 +25,7 @@ pub(crate) enum Ask {
     /// Start a supervisor.
     Open(Last),
     /// Pass an order on.
-    Order(Order),
+    Order(Box<Order>),
     /// Close its input, so that it ends.
     Close,
 }
@@ -62,10 +64,10 @@ pub(crate) enum News {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ToSupervisor {
     /// An order of the runner.
-    Order(Order),
+    Order(Box<Order>),
     /// Take over a namespace of a supervisor that died.
     Adopt {
-        held: Held,
+        held: Box<Held>,
         /// The value that `held` does not serialise.
         token: String,
     },
@@ -109,7 +111,10 @@ impl ToSupervisor {
     /// Hands a namespace over.
     pub(crate) fn adopt(held: Held) -> Self {
         let token = held.token.expose().to_owned();
-        Self::Adopt { held, token }
+        Self::Adopt {
+            held: Box::new(held),
+            token,
+        }
     }
 }
 
@@ -127,6 +132,16 @@ pub(crate) trait Line: Serialize + DeserializeOwned {
     fn from_line(line: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(line)
     }
+}
+
+/// Writes a line to standard output. A reader that is gone cannot be told; the end of input says so by itself.
+pub(crate) fn write_line(line: &impl Line) {
+    let mut stdout = std::io::stdout().lock();
+    drop(
+        stdout
+            .write_all(line.to_line().as_bytes())
+            .and_then(|()| stdout.flush()),
+    );
 }
 
 impl Line for ToWarden {}

@@ -1,6 +1,6 @@
 //! The copying of one stream, in a thread of its own.
 //!
-//! Called by the tap. Each chunk is delivered first and noted after; when either side closes, the other is closed too,
+//! Called by the tap. Each chunk is noted, then delivered; when either side closes, the other is closed too,
 //! as it would be without a tap between them. Must never keep a byte back.
 
 use std::{
@@ -15,7 +15,7 @@ use super::{
     journal::{Note, Writer},
     record::{Direction, Why},
 };
-use crate::clock::Moment;
+use crate::{clock::Moment, supervise::PIPE};
 
 /// What is copied at once: the size of a pipe.
 const CHUNK: usize = 64 << 10;
@@ -31,32 +31,41 @@ pub(super) struct Copying {
     pub(super) journal: Writer,
 }
 
-/// How a copying came to its end.
+/// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
+    /// There is something to read.
     Read,
+    /// As `Read`, and the command has ended.
+    Rest,
     End(Why),
 }
 
 impl Copying {
     /// Copies to the end and closes both sides.
     pub(super) fn run(mut self) -> Why {
-        let mut chunk = [0; CHUNK];
+        let mut chunk = vec![0; CHUNK];
         let mut bytes = 0;
+        // How far it goes on once the command has ended: as far as a pipe holds, for what it left may write for ever.
+        let mut enough = None;
         let why = loop {
             match self.wait() {
                 Next::End(why) => break why,
-                Next::Read => {}
+                Next::Rest if bytes >= *enough.get_or_insert(bytes + PIPE) => {
+                    break Why::CommandEnded;
+                }
+                Next::Read | Next::Rest => {}
             }
             match self.from.read(&mut chunk) {
                 Ok(0) => break Why::Closed,
                 Ok(read) => {
-                    let at = Moment::now();
+                    // Noted first, or the answer could be noted before its question; noting never waits.
+                    self.journal
+                        .chunk(self.direction, Moment::now(), &chunk[..read]);
+                    bytes += read as u64;
                     if deliver(&mut self.to, &chunk[..read]).is_err() {
                         break Why::ReceiverGone;
                     }
-                    bytes += read as u64;
-                    self.journal.chunk(self.direction, at, &chunk[..read]);
                 }
                 Err(error)
                     if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
@@ -98,11 +107,11 @@ impl Copying {
             {
                 return Next::End(Why::ReceiverGone);
             }
-            if events(&fds[0]) {
-                return Next::Read;
-            }
-            if fds.get(2).is_some_and(events) {
-                return Next::End(Why::CommandEnded);
+            match (events(&fds[0]), fds.get(2).is_some_and(events)) {
+                (true, false) => return Next::Read,
+                (true, true) => return Next::Rest,
+                (false, true) => return Next::End(Why::CommandEnded),
+                (false, false) => {}
             }
         }
     }

@@ -247,7 +247,12 @@ impl Pages {
     fn put(&mut self, record: &Record, batch: &mut Vec<u8>) {
         match serde_json::to_string(record) {
             Ok(line) => {
-                batch.extend_from_slice(self.token.mask(&line).as_bytes());
+                let line = if self.token.is_in(&line) {
+                    self.token.mask(&line)
+                } else {
+                    line
+                };
+                batch.extend_from_slice(line.as_bytes());
                 batch.push(b'\n');
             }
             Err(_) => self.errors += 1,

@@ -51,12 +51,7 @@ impl Line {
             Ok(text) => (text, false),
             Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
         };
-        let hex = |hash: Sha256| {
-            hash.finalize()
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect()
-        };
+        let hex = |hash: Sha256| format!("{:x}", hash.finalize());
         let cut = hash.map(|hash| Cut {
             length,
             sha256: hex(hash),

@@ -8,6 +8,7 @@ use std::{
 
 use harness::{
     clock::Moment,
+    gate::{Gate, Waiting, wait},
     supervise::{
         Said, Supervisor, Warden, WardenProgram,
         notice::{Ended, Notice, Status},
@@ -99,19 +100,37 @@ impl Bench {
         .await
     }
 
+    /// Waits until `n` processes of the tree are `program`: a child is its parent's copy until it has exec'd.
+    pub(crate) async fn tree_has(&mut self, n: usize, program: &str) {
+        let mut seen = Vec::new();
+        for _ in 0..2000 {
+            self.order(Order::Tree);
+            seen = self
+                .until(|notice| match notice {
+                    Notice::Snapshot { processes } => Some(processes.clone()),
+                    _ => None,
+                })
+                .await;
+            if seen.iter().filter(|one| one.argv[0] == program).count() == n {
+                return;
+            }
+        }
+        panic!("{n} of {program} were not seen; last: {seen:?}");
+    }
+
     /// Waits until a file is there and has a whole line.
     pub(crate) async fn file(&self, name: &str) -> String {
         let path = self.path(name);
-        let gate = harness::gate::Gate {
+        let gate = Gate {
             what: name,
             within: PATIENCE,
             every: Duration::from_millis(2),
         };
         let check = || match std::fs::read_to_string(&path) {
-            Ok(text) if text.ends_with('\n') => harness::gate::Waiting::Ready(text),
-            other => harness::gate::Waiting::NotYet(format!("{other:?}")),
+            Ok(text) if text.ends_with('\n') => Waiting::Ready(text),
+            other => Waiting::NotYet(format!("{other:?}")),
         };
-        harness::gate::wait(gate, check).await.unwrap()
+        wait(gate, check).await.unwrap()
     }
 
     /// Orders the end; gives the last word and what was said before it.
@@ -162,27 +181,21 @@ pub(crate) fn shell(dir: &Path, key: &str, script: &str) -> Launch {
     }
 }
 
-/// Whether this very process still runs (an unreaped one does not).
-pub(crate) fn is_alive(process: ProcessId) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.pid)).unwrap_or_default();
-    let is_ended = stat
-        .rsplit_once(") ")
-        .is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']));
-    !is_ended && ProcessId::of(process.pid) == Some(process)
-}
-
 /// Waits until a process is gone.
 pub(crate) async fn gone(process: ProcessId) {
-    let gate = harness::gate::Gate {
+    let gate = Gate {
         what: "its end",
         within: PATIENCE,
         every: Duration::from_millis(2),
     };
-    let check = || match is_alive(process) {
-        false => harness::gate::Waiting::Ready(()),
-        true => harness::gate::Waiting::NotYet(format!("{process:?} runs")),
+    let check = || {
+        if process.is_alive() {
+            Waiting::NotYet(format!("{process:?} runs"))
+        } else {
+            Waiting::Ready(())
+        }
     };
-    harness::gate::wait(gate, check).await.unwrap();
+    wait(gate, check).await.unwrap();
 }
 
 /// The survivors told, as `what: last word of argv`.

@@ -1,5 +1,10 @@
 //! This crate's own tests of living processes, against the hidden verbs of `examples/verbs.rs`.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "what a test cannot do without ends it on the spot"
+)]
+
 mod bench;
 mod hostile;
 mod namespace;

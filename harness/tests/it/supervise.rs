@@ -7,7 +7,7 @@ use harness::supervise::{
     order::{Key, Order, Reach, Signal, Stdin},
 };
 
-use crate::bench::{Bench, is_alive, shell};
+use crate::bench::{Bench, shell};
 
 #[tokio::test]
 async fn a_process_starts_from_an_empty_environment_and_its_exit_is_told_after_its_output() {
@@ -99,22 +99,10 @@ async fn a_death_by_signal_is_no_exit_code() {
 async fn a_signal_reaches_the_leader_the_group_or_the_tree() {
     for (reach, reached) in [(Reach::Leader, 1), (Reach::Group, 2), (Reach::Tree, 3)] {
         let mut bench = Bench::new().await;
-        let script = "sleep 60 & setsid sleep 61 & echo up > up; wait; wait";
+        let script = "sleep 60 & setsid sleep 61 & wait; wait";
         bench.start("a", script).await;
-        bench.file("up").await;
-        // Three processes once the second has left for a session of its own.
-        loop {
-            bench.order(Order::Tree);
-            let seen = bench
-                .until(|notice| match notice {
-                    Notice::Snapshot { processes } => Some(processes.clone()),
-                    _ => None,
-                })
-                .await;
-            if seen.iter().filter(|one| one.argv[0] == "sleep").count() == 2 {
-                break;
-            }
-        }
+        // The second has left for a session of its own by the time it is `sleep`.
+        bench.tree_has(2, "sleep").await;
         bench.order(Order::Signal {
             key: Key("a".into()),
             signal: Signal::Term,
@@ -198,8 +186,9 @@ async fn output_of_exactly_the_limit_is_no_overflow() {
 #[tokio::test]
 async fn an_orphan_that_ends_by_itself_is_named_and_no_survivor() {
     let mut bench = Bench::new().await;
-    bench.start("a", "sleep 0.1 &").await;
+    bench.start("a", "sleep 0.3 &").await;
     bench.exited("a").await;
+    bench.tree_has(1, "sleep").await;
 
     let (ended, before) = bench.end(Duration::from_secs(5)).await;
 
@@ -232,5 +221,5 @@ async fn a_dropped_handle_ends_its_tree() {
 
     crate::bench::gone(process).await;
     crate::bench::gone(supervisor).await;
-    assert!(!is_alive(process));
+    assert!(!process.is_alive());
 }

@@ -7,14 +7,14 @@ use harness::supervise::{
     order::{Order, Signal},
 };
 
-use crate::bench::{Bench, gone, is_alive, next, shell, start_warden, survivors};
+use crate::bench::{Bench, gone, next, shell, start_warden, survivors};
 
 #[tokio::test]
 async fn closing_ends_everything_and_the_daemon_last() {
     let dir = tempfile::tempdir().unwrap();
     let warden = start_warden();
     let mut daemon = warden
-        .daemon(shell(dir.path(), "daemon", "sleep 60"))
+        .daemon("daemon", shell(dir.path(), "daemon", "sleep 60"))
         .unwrap();
     let mut one = warden.supervisor("one").unwrap();
     next(&mut one).await;
@@ -55,18 +55,15 @@ async fn closing_ends_everything_and_the_daemon_last() {
 async fn a_killed_supervisor_leaves_nothing_and_its_orphans_are_named() {
     let mut bench = Bench::new().await;
     let leader = bench
-        .start(
-            "a",
-            "trap '' TERM; setsid sleep 71 & echo up > up; exec sleep 72",
-        )
+        .start("a", "trap '' TERM; setsid sleep 71 & exec sleep 72")
         .await;
-    bench.file("up").await;
+    bench.tree_has(2, "sleep").await;
     bench.supervisor.signal(Signal::Kill);
 
     let (ended, before) = bench.ended().await;
 
     assert!(ended.empty, "{ended:?}");
-    assert!(!is_alive(leader));
+    assert!(!leader.is_alive());
     assert!(
         matches!(
             before[0],
@@ -105,7 +102,7 @@ async fn another_supervisor_does_not_notice_that_one_was_killed() {
     bench.supervisor.signal(Signal::Kill);
     bench.ended().await;
 
-    assert!(is_alive(decoy));
+    assert!(decoy.is_alive());
 }
 
 #[tokio::test]
@@ -120,8 +117,6 @@ async fn a_killed_warden_ends_every_tree() {
     parent.signal(Signal::Kill);
 
     while bench.one.next().await.is_some() {}
-    gone(leader).await;
-    gone(bench.supervisor).await;
     let closing = bench.warden.close().await.unwrap();
     assert_eq!(
         closing.status,
@@ -130,6 +125,11 @@ async fn a_killed_warden_ends_every_tree() {
             core: false
         }
     );
+    assert_eq!(
+        closing.trouble,
+        ["one: the warden died before it, so nobody heard how it ended"]
+    );
+    assert!(!bench.supervisor.is_alive() && !leader.is_alive());
 }
 
 #[tokio::test]
