@@ -1,1 +1,266 @@
-fn main() {}
+//! Streams a second of the fake model against a bare axum server that sends the same frames, interleaved in one run.
+//! `cargo bench -p fake-model`. Prints medians and the ratio; it asserts nothing, for machines differ.
+//! The bare server is honest but minimal: a typed parse, a look at one message, ready-made frames, one write a frame, NODELAY.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::serve::ListenerExt;
+use bytes::Bytes;
+use fake_model::FakeModel;
+use futures::Stream;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Handle, Runtime};
+
+/// Pairs of rounds; the median of the ratios is what counts.
+const ROUNDS: usize = 15;
+/// Streams in a round, over all connections.
+const STREAMS: usize = 1_600;
+
+/// What is asked of one of the servers in a round: bodies by connection.
+struct Load {
+    address: String,
+    path: String,
+    bodies: Vec<Vec<String>>,
+}
+
+fn main() -> io::Result<()> {
+    let server = worker()?;
+    let client = worker()?;
+    let model = client.block_on(async { server.spawn(FakeModel::start()).await })??;
+    let model = Arc::new(model);
+    let frames = client.block_on(sample(&model, server.handle()))?;
+    let bare = client.block_on(server.spawn(bare(frames.clone())))??;
+    print(&format!(
+        "{} frames a stream, {STREAMS} streams a round, {ROUNDS} pairs of rounds\n",
+        frames.len()
+    ))?;
+    for connections in [1, 16] {
+        let mut pairs = Vec::new();
+        for round in 0..ROUNDS {
+            let load = fake_load(&model, server.handle(), connections, round);
+            let base = Load {
+                address: bare.clone(),
+                path: "/v1/chat/completions".to_owned(),
+                bodies: load.bodies.clone(),
+            };
+            // The order changes, so that neither always runs on a warmer machine.
+            let (fake, base) = if round % 2 == 0 {
+                let fake = client.block_on(rate(load))?;
+                (fake, client.block_on(rate(base))?)
+            } else {
+                let base = client.block_on(rate(base))?;
+                (client.block_on(rate(load))?, base)
+            };
+            pairs.push((fake, base));
+        }
+        let fake = median(pairs.iter().map(|pair| pair.0));
+        let base = median(pairs.iter().map(|pair| pair.1));
+        let ratio = median(pairs.iter().map(|pair| pair.0 / pair.1));
+        print(&format!(
+            "c{connections}: fake model {fake:.0}/s, bare axum {base:.0}/s, median ratio {ratio:.2}\n"
+        ))?;
+    }
+    Ok(())
+}
+
+fn worker() -> io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+}
+
+fn print(text: &str) -> io::Result<()> {
+    io::Write::write_all(&mut io::stdout(), text.as_bytes())
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+const REPLY: &str =
+    "the quick brown fox jumps over the lazy dog and then it rests for a while under the old tree";
+
+fn body(opening: &str) -> String {
+    // About the length of a real agent's first request.
+    let filler = "You are an agent. ".repeat(1_000);
+    json!({
+        "model": "fake-model", "stream": true, "stream_options": {"include_usage": true},
+        "messages": [{"role": "system", "content": filler}, {"role": "user", "content": format!("{opening} go")}],
+        "tools": [{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}],
+    })
+    .to_string()
+}
+
+/// A new tenant in which every request of the round is the first of its session.
+fn fake_load(model: &Arc<FakeModel>, server: &Handle, connections: usize, round: usize) -> Load {
+    let _inside = server.enter();
+    // A tenant is one agent process: a handful of sessions each, so one tenant a connection would be too kind
+    // and one for all too harsh; the sessions of a round are spread over one tenant a connection.
+    let name = format!("c{connections}-r{round}");
+    let opening = |index: usize| format!("[s{index:04}]");
+    let sessions: Vec<_> = (0..STREAMS)
+        .map(|index| json!({"name": format!("s{index}"), "opening": opening(index)}))
+        .collect();
+    let replies: Vec<_> = (0..STREAMS)
+        .map(|index| json!({"session": format!("s{index}"), "step": 0, "reply": {"say": REPLY}}))
+        .collect();
+    let mut tenant = model
+        .tenant(&name, &json!({"sessions": sessions, "replies": replies}))
+        .expect("the script is sound");
+    let mut events = tenant.take_events().expect("they are taken once");
+    server.spawn(async move { while events.recv().await.is_some() {} });
+    let bodies = (0..connections)
+        .map(|connection| {
+            (connection..STREAMS)
+                .step_by(connections)
+                .map(|index| body(&opening(index)))
+                .collect()
+        })
+        .collect();
+    Load {
+        address: model.url().replace("http://", ""),
+        path: format!("/t/{name}/v1/chat/completions"),
+        bodies,
+    }
+}
+
+/// The frames of one reply, for the bare server.
+async fn sample(model: &Arc<FakeModel>, server: &Handle) -> io::Result<Vec<Bytes>> {
+    let load = fake_load(model, server, 1, usize::MAX);
+    let mut stream = TcpStream::connect(&load.address).await?;
+    let answer = exchange(&mut stream, &load.path, &load.bodies[0][0]).await?;
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    let frames = text.split("\r\n").filter(|line| line.starts_with("data: "));
+    Ok(frames.map(|frame| Bytes::from(frame.to_owned())).collect())
+}
+
+/// Streams a second.
+async fn rate(load: Load) -> io::Result<f64> {
+    let since = Instant::now();
+    let mut running = Vec::new();
+    for bodies in load.bodies {
+        let (address, path) = (load.address.clone(), load.path.clone());
+        running.push(tokio::spawn(async move {
+            let mut stream = TcpStream::connect(&address).await?;
+            stream.set_nodelay(true)?;
+            for body in bodies {
+                exchange(&mut stream, &path, &body).await?;
+            }
+            io::Result::Ok(())
+        }));
+    }
+    for connection in running {
+        connection.await??;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a count of some thousands")]
+    Ok(STREAMS as f64 / since.elapsed().as_secs_f64())
+}
+
+async fn exchange(stream: &mut TcpStream, path: &str, body: &str) -> io::Result<Vec<u8>> {
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: k\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream
+        .write_all(&[head.as_bytes(), body.as_bytes()].concat())
+        .await?;
+    let mut answer = Vec::with_capacity(16 << 10);
+    while !answer.ends_with(b"\r\n0\r\n\r\n") {
+        if stream.read_buf(&mut answer).await? == 0 {
+            return Err(io::Error::other(
+                String::from_utf8_lossy(&answer).into_owned(),
+            ));
+        }
+    }
+    if answer.starts_with(b"HTTP/1.1 200") {
+        Ok(answer)
+    } else {
+        Err(io::Error::other("not a 200"))
+    }
+}
+
+/// Starts the bare server and returns its address.
+async fn bare(frames: Vec<Bytes>) -> io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?.to_string();
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let router = Router::new()
+        .route("/v1/chat/completions", post(reply))
+        .with_state(Arc::new(frames));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Ok(address)
+}
+
+#[derive(Deserialize)]
+struct Request {
+    messages: Vec<Message>,
+    stream: bool,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: String,
+}
+
+async fn reply(State(frames): State<Arc<Vec<Bytes>>>, body: Bytes) -> Response {
+    let known = serde_json::from_slice::<Request>(&body).is_ok_and(|request| {
+        request.stream
+            && request
+                .messages
+                .iter()
+                .any(|message| message.content.starts_with("[s"))
+    });
+    if !known {
+        return axum::http::StatusCode::BAD_REQUEST.into_response();
+    }
+    let frames = OneByOne {
+        frames,
+        next: 0,
+        must_flush: false,
+    };
+    (
+        [
+            ("content-type", "text/event-stream"),
+            ("cache-control", "no-cache"),
+        ],
+        Body::from_stream(frames),
+    )
+        .into_response()
+}
+
+struct OneByOne {
+    frames: Arc<Vec<Bytes>>,
+    next: usize,
+    must_flush: bool,
+}
+
+impl Stream for OneByOne {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if std::mem::take(&mut self.must_flush) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let frame = self.frames.get(self.next).cloned();
+        self.next += 1;
+        self.must_flush = self.next < self.frames.len();
+        Poll::Ready(frame.map(Ok))
+    }
+}

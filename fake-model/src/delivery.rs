@@ -55,6 +55,11 @@ impl Delivery {
     /// All that will be sent is sent.
     pub(crate) fn replied(&mut self, ending: Ending, stage: Stage) {
         self.stage = stage;
+        if let Some(place) = &self.place {
+            // Before the last frame is written, so the desk hears of it before any request that repeats the turn.
+            // The desk may be gone: then no history will be compared any more.
+            drop(self.desk.send(Command::Delivered(place.clone())));
+        }
         self.write(What::Replied(Box::new(Replied {
             session: self.place.as_ref().map(|place| place.session.clone()),
             step: self.place.as_ref().map(|place| place.step),
@@ -80,16 +85,11 @@ impl Delivery {
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        if self.stage == Stage::Over {
-            return;
-        }
-        self.write(What::Disconnected {
-            frames: self.frames,
-            by: Side::Client,
-        });
-        if let Some(place) = self.place.take() {
-            // The desk may be gone: then no history will be compared any more.
-            drop(self.desk.send(Command::Interrupted(place)));
+        if self.stage != Stage::Over {
+            self.write(What::Disconnected {
+                frames: self.frames,
+                by: Side::Client,
+            });
         }
     }
 }

@@ -16,10 +16,12 @@ pub(crate) struct Sent {
 /// How much of a turn the client must have taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
+    /// Not all of it is sent; it never will be if the client has left.
+    UnderWay,
     /// All of it.
     Whole,
-    /// Any part, or nothing: a fault was scripted, or the client left.
-    Uncertain,
+    /// Any part, or nothing: a fault was scripted.
+    Broken,
 }
 
 /// The first way in which the assistant turns differ from what was sent.
@@ -144,7 +146,7 @@ mod tests {
     fn a_broken_turn_may_be_missing_or_partial() {
         let say = |text: &str| json!({"role": "assistant", "content": text});
         let sent = [
-            said("half of it", Arrival::Uncertain),
+            said("half of it", Arrival::Broken),
             said("then", Arrival::Whole),
         ];
         assert_eq!(compare(&json!([say("then")]), &sent), None);

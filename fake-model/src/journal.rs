@@ -18,6 +18,7 @@ pub(crate) struct Journal {
     tenant: Option<Arc<str>>,
     clock: Clock,
     waiting: Arc<AtomicUsize>,
+    written: Arc<AtomicUsize>,
     events: mpsc::UnboundedSender<Event>,
 }
 
@@ -37,6 +38,7 @@ pub(crate) fn journal(tenant: Option<&str>, clock: Clock) -> (Journal, Events) {
         tenant: tenant.map(Arc::from),
         clock,
         waiting: Arc::clone(&waiting),
+        written: Arc::new(AtomicUsize::new(0)),
         events: sender,
     };
     (
@@ -67,6 +69,12 @@ impl Journal {
         };
         // Nobody may be reading any more; then nobody misses it.
         drop(self.events.send(Event { at, what }));
+        self.written.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many events were written so far.
+    pub(crate) fn written(&self) -> usize {
+        self.written.load(Ordering::Relaxed)
     }
 
     pub(crate) fn clock(&self) -> Clock {

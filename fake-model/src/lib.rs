@@ -39,6 +39,8 @@
 
 mod capture;
 mod chat;
+mod cli;
+mod control;
 mod delivery;
 mod desk;
 mod echo;
@@ -59,9 +61,10 @@ mod tool;
 mod wire;
 
 pub use capture::CaptureError;
+pub use cli::main_with;
 pub use event::{At, Breach, Event, Kind, Law, Replied, RequestSeen, Side, What};
 pub use gate::UnknownGate;
 pub use journal::Events;
-pub use model::{FakeModel, Tenant, TenantError};
+pub use model::{FakeModel, Remote, Tenant, TenantError};
 pub use report::{Report, StepRef};
 pub use script::{Script, ScriptError};

@@ -39,11 +39,17 @@ pub struct FakeModel {
 /// One script on a server, under a path of its own. It lives until it is finished or the server is shut down.
 #[derive(Debug)]
 pub struct Tenant {
-    name: String,
+    remote: Remote,
     address: SocketAddr,
     house: Arc<House>,
-    room: Arc<Room>,
     events: Option<Events>,
+}
+
+/// A handle on a tenant for other tasks: it opens gates and reads the report, and keeps nothing alive.
+#[derive(Debug, Clone)]
+pub struct Remote {
+    name: Arc<str>,
+    room: Arc<Room>,
 }
 
 /// Why there is no such tenant.
@@ -114,10 +120,12 @@ impl FakeModel {
             seats.insert(name.to_owned(), Seat::Live(Arc::clone(&room)));
         });
         Ok(Tenant {
-            name: name.to_owned(),
+            remote: Remote {
+                name: Arc::from(name),
+                room,
+            },
             address: self.address,
             house: Arc::clone(&self.house),
-            room,
             events: Some(events),
         })
     }
@@ -144,12 +152,52 @@ impl FakeModel {
 impl Tenant {
     /// The tenant's name.
     pub fn name(&self) -> &str {
-        &self.name
+        self.remote.name()
     }
 
     /// The base URL for an OpenAI client.
     pub fn base_url(&self) -> String {
-        format!("http://{}/t/{}/v1", self.address, self.name)
+        format!("http://{}/t/{}/v1", self.address, self.name())
+    }
+
+    /// Opens a gate for good; opening it again changes nothing.
+    pub fn open(&self, gate: &str) -> Result<(), UnknownGate> {
+        self.remote.open(gate)
+    }
+
+    /// A handle for other tasks.
+    pub fn remote(&self) -> Remote {
+        self.remote.clone()
+    }
+
+    /// The tenant's journal from its beginning. It can be taken once.
+    pub fn take_events(&mut self) -> Option<Events> {
+        self.events.take()
+    }
+
+    /// How the tenant stands.
+    pub async fn report(&self) -> Report {
+        self.remote.report().await
+    }
+
+    /// Closes the tenant: what is held ends, what comes later is refused, and the report says what was left over.
+    pub async fn finish(self) -> Report {
+        self.house.seats.send_modify(|seats| {
+            seats.insert(self.name().to_owned(), Seat::Finished);
+        });
+        self.remote.room.stop.cancel();
+        self.remote
+            .room
+            .ask(Command::Finish)
+            .await
+            .unwrap_or_default()
+    }
+}
+
+impl Remote {
+    /// The tenant's name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Opens a gate for good; opening it again changes nothing.
@@ -167,22 +215,13 @@ impl Tenant {
         Ok(())
     }
 
-    /// The tenant's journal from its beginning. It can be taken once.
-    pub fn take_events(&mut self) -> Option<Events> {
-        self.events.take()
+    /// How many events the journal has had.
+    pub(crate) fn written(&self) -> usize {
+        self.room.journal.written()
     }
 
-    /// How the tenant stands.
+    /// How the tenant stands; all zeros once it is finished.
     pub async fn report(&self) -> Report {
         self.room.ask(Command::Report).await.unwrap_or_default()
-    }
-
-    /// Closes the tenant: what is held ends, what comes later is refused, and the report says what was left over.
-    pub async fn finish(self) -> Report {
-        self.house.seats.send_modify(|seats| {
-            seats.insert(self.name.clone(), Seat::Finished);
-        });
-        self.room.stop.cancel();
-        self.room.ask(Command::Finish).await.unwrap_or_default()
     }
 }

@@ -15,8 +15,8 @@ use crate::script::Script;
 pub(crate) enum Command {
     /// What does this request get?
     Answer(Box<Received>, oneshot::Sender<Answer>),
-    /// The reply of that step was cut short.
-    Interrupted(Place),
+    /// The reply of that step is sent, all of it.
+    Delivered(Place),
     /// How does the tenant stand?
     Report(oneshot::Sender<Report>),
     /// The same, and that was all.
@@ -62,7 +62,7 @@ async fn serve(mut desk: Desk, mut commands: mpsc::UnboundedReceiver<Command>) {
     while let Some(command) = commands.recv().await {
         match command {
             Command::Answer(received, to) => drop(to.send(desk.answer(&received))),
-            Command::Interrupted(place) => desk.interrupted(&place),
+            Command::Delivered(place) => desk.delivered(&place),
             Command::Report(to) => drop(to.send(desk.report())),
             Command::Finish(to) => return drop(to.send(desk.report())),
         }

@@ -3,6 +3,7 @@
 //! steps count from 0 without a gap, openings and call ids are unique, every capture pattern compiles.
 
 mod read;
+mod rows;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -85,10 +85,11 @@ impl Progress {
         }
     }
 
-    /// The client left in the middle of that step.
-    pub(super) fn interrupted(&mut self, step: usize) {
-        if let Some(turn) = self.sent.iter_mut().find(|turn| turn.step == step) {
-            turn.arrival = Arrival::Uncertain;
+    /// The connection has taken the whole reply of that step.
+    pub(super) fn delivered(&mut self, step: usize) {
+        let turn = self.sent.iter_mut().find(|turn| turn.step == step);
+        if let Some(turn) = turn.filter(|turn| turn.arrival == Arrival::UnderWay) {
+            turn.arrival = Arrival::Whole;
         }
     }
 

@@ -2,12 +2,11 @@
 //! Every refusal names the path inside the JSON; nothing is guessed and nothing has a silent default.
 
 use std::collections::{BTreeSet, HashSet};
-use std::num::NonZeroU32;
 
 use axum::http::{HeaderName, HeaderValue};
-use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::rows::{CallRow, ReplyBody, ScriptRow, SessionRow};
 use super::{Arguments, Call, Fail, Fault, Reply, Script, Session, Step, Tool, Turn};
 use crate::capture::{CaptureError, Template};
 
@@ -38,67 +37,6 @@ pub enum ScriptError {
         /// Why.
         source: CaptureError,
     },
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ScriptRow {
-    sessions: Vec<SessionRow>,
-    replies: Vec<ReplyRow>,
-    #[serde(default)]
-    title: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SessionRow {
-    name: String,
-    opening: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReplyRow {
-    session: String,
-    step: usize,
-    #[serde(default)]
-    gates: Vec<String>,
-    reply: ReplyBody,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReplyBody {
-    say: Option<String>,
-    calls: Option<Vec<CallRow>>,
-    fail: Option<Fail>,
-    text: Option<String>,
-    reasoning: Option<String>,
-    fault: Option<Fault>,
-    times: Option<NonZeroU32>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CallRow {
-    id: Option<String>,
-    tool: ToolRow,
-    /// `null` is an argument like any other; only a missing key is absent.
-    #[serde(default, deserialize_with = "given")]
-    arguments: Option<Value>,
-    arguments_raw: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ToolRow {
-    name: Option<String>,
-    of: Option<String>,
-    raw: Option<String>,
-}
-
-fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(value).map(Some)
 }
 
 pub(super) fn script(json: &Value) -> Result<Script, ScriptError> {

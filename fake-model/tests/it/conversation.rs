@@ -188,7 +188,7 @@ async fn what_the_script_does_not_know_is_refused_with_the_reason() {
     }
     insta::assert_snapshot!(reasons.join("\n"), @r#"
     no user message starts with the opening of a session; nearest is session `main` step 0: its opening is "[main]", messages[0] starts "[mein] go", and they part at byte 2
-    session `main` is recognised, but its 1 replies are all used; nearest is step 0, say "hi"; this body of 611 bytes repeats no earlier one
+    session `main` is recognised, but its steps 0 to 0 are all used; nearest is step 0, say "hi"; this body of 611 bytes repeats no earlier one
     the body is no chat request: missing field `messages` at line 1 column 13
     method POST (POST is right), path `/t/t/v1/models` (the base URL and `/chat/completions` is right)
     "#);

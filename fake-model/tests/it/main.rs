@@ -13,4 +13,5 @@ mod client;
 mod conversation;
 mod faults;
 mod gates;
+mod program;
 mod wire;
