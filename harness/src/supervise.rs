@@ -22,10 +22,7 @@ mod runner;
 mod ward;
 mod wire;
 
-<<<<<<< HEAD
 pub use call::{Answer, CallError, Extra, run as call};
-=======
 pub(crate) use output::PIPE;
->>>>>>> wt/super
 pub(crate) use reap::status_of_exit;
 pub use runner::{Closing, Said, SuperviseError, Supervisor, Warden, WardenProgram};
