@@ -1,14 +1,37 @@
-//! Placeholder until the crate lands.
+//! A stand-in for plumb: its command line, its daemon, its records, mail and namespaces.
+//!
+//! Called by the thin binary `fake-plumb` and by whatever program dispatches on that name. It knows nothing of
+//! a harness, never answers with an invented result, and never lists, sweeps or signals processes by name.
+
+mod args;
+mod assumed;
+mod cli;
+mod daemon;
+mod dirs;
+mod effects;
+mod fault;
+mod generation;
+mod hooks;
+mod identity;
+mod log;
+mod logo;
+mod mail;
+mod mcp;
+mod namespace;
+mod process;
+mod record;
+mod resume;
+mod serve;
+mod service;
+mod setting;
+mod state_db;
+mod time;
+mod tool;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Placeholder.
-pub fn main_with(_argv: impl IntoIterator<Item = OsString>) -> ExitCode {
-    ExitCode::FAILURE
-}
-
-/// Placeholder.
-pub fn assumption_ids() -> Vec<String> {
-    Vec::new()
+/// Runs the fake as if its command line were `argv`, `argv[0]` included, and gives its exit status.
+pub fn main_with(argv: impl IntoIterator<Item = OsString>) -> ExitCode {
+    cli::main(argv.into_iter().collect())
 }

@@ -1,0 +1,251 @@
+//! The tools that the fake has, with plumb's schemas, and the names of those it has not.
+//!
+//! Pure data, written after the transcript; descriptions are our own words.
+
+use serde_json::{Value, json};
+
+use crate::generation::Generation;
+
+/// A tool as it is listed.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    pub(crate) schema: Value,
+    description: &'static str,
+    is_always_loaded: bool,
+}
+
+/// Tools of the real plumb that answer "not in the fake".
+const ABSENT: [&str; 45] = [
+    "workspace_symbols",
+    "get_definition",
+    "explain_symbol",
+    "file_outline",
+    "find_references",
+    "call_hierarchy",
+    "type_hierarchy",
+    "diagnostics",
+    "read_symbol",
+    "read_multiple_files",
+    "edit_file",
+    "delete_file",
+    "rename_file",
+    "copy_file",
+    "transaction_apply",
+    "undo_edit",
+    "search_in_files",
+    "git_init",
+    "run_task",
+    "mutation_test",
+    "run_command",
+    "execute_shell_command",
+    "agent_config",
+    "file_diff",
+    "find_replace",
+    "share_intent",
+    "share_findings",
+    "rename_symbol",
+    "insert_before_symbol",
+    "insert_after_symbol",
+    "replace_symbol_body",
+    "safe_delete_symbol",
+    "move_symbol",
+    "delete_memory",
+    "search_memories",
+    "relevant_memories",
+    "topology_status",
+    "topology_search",
+    "topology_explore",
+    "topology_impact",
+    "topology_affected",
+    "topology_routes",
+    "structural_query",
+    "workspace_search",
+    "minimal_diff_review",
+];
+
+/// Tools that change something: refused on a shared connection when nobody can be named (facts, section 3).
+const WRITES: [&str; 14] = [
+    "write_file",
+    "edit_file",
+    "delete_file",
+    "rename_file",
+    "copy_file",
+    "transaction_apply",
+    "find_replace",
+    "rename_symbol",
+    "replace_symbol_body",
+    "insert_before_symbol",
+    "insert_after_symbol",
+    "safe_delete_symbol",
+    "move_symbol",
+    "git",
+];
+
+/// Whether the real plumb has this tool and the fake has not.
+pub(crate) fn is_absent(name: &str) -> bool {
+    ABSENT.contains(&name)
+}
+
+pub(crate) fn is_write(name: &str) -> bool {
+    WRITES.contains(&name)
+}
+
+/// Tools whose answer depends on a path: refused to a gated agent (assumed, A12).
+pub(crate) fn is_path_bearing(name: &str) -> bool {
+    is_write(name) || matches!(name, "read_file" | "file_status" | "find_files")
+}
+
+/// The tool of that name.
+pub(crate) fn find(name: &str, generation: Generation) -> Option<Tool> {
+    all(generation).into_iter().find(|tool| tool.name == name)
+}
+
+/// The result of `tools/list`.
+pub(crate) fn list(generation: Generation) -> Value {
+    let tools: Vec<_> = all(generation)
+        .into_iter()
+        .map(|tool| {
+            let mut entry = json!({
+                "name": tool.name, "description": tool.description, "inputSchema": tool.schema,
+            });
+            if tool.is_always_loaded {
+                entry["_meta"] = json!({ "anthropic/alwaysLoad": true });
+            }
+            entry
+        })
+        .collect();
+    json!({ "tools": tools })
+}
+
+/// Every tool of the fake, in plumb's order.
+fn all(generation: Generation) -> Vec<Tool> {
+    let text = || json!({ "type": "string" });
+    let flag = || json!({ "type": "boolean" });
+    let texts = || json!({ "type": "array", "items": { "type": "string" } });
+    let from = |least: u64| json!({ "type": "integer", "minimum": least });
+    let within =
+        |least: u64, most: u64| json!({ "type": "integer", "minimum": least, "maximum": most });
+    let loaded = |name, description, properties: Value| Tool {
+        name,
+        description,
+        schema: json!({ "additionalProperties": true, "properties": properties, "type": "object" }),
+        is_always_loaded: true,
+    };
+    let plain = |name, description, properties| Tool {
+        is_always_loaded: false,
+        ..loaded(name, description, properties)
+    };
+    let mut leave_note = loaded(
+        "leave_note",
+        "Leave a note for another session of this workspace, or for the next one to attach.",
+        json!({ "body": text(), "to": text(), "conversation_id": text() }),
+    );
+    leave_note.schema["required"] = json!(["body"]);
+    let mut session_start = loaded(
+        "session_start",
+        "Declare who you are and where you work, and get an orientation.",
+        json!({
+            "workspace": text(), "session_id": text(), "language": text(), "force": flag(), "purpose": text(),
+            "detail": { "type": "string", "enum": ["brief", "full"] },
+        }),
+    );
+    if generation.has_mail_argument() {
+        session_start.schema["properties"]["mail"] =
+            json!({ "type": "string", "enum": ["claim", "preview"] });
+    }
+    vec![
+        loaded(
+            "read_file",
+            "Read a text file of the workspace.",
+            json!({
+                "file_path": text(), "start_line": from(1), "end_line": from(1), "offset": from(1), "limit": from(1),
+                "pattern": text(), "use_regex": { "type": "boolean", "default": false }, "case_sensitive": flag(),
+                "context_lines": within(0, 50), "max_matches": within(1, 2000),
+            }),
+        ),
+        plain(
+            "file_status",
+            "Say whether files exist, how large they are and when they changed.",
+            json!({
+                "paths": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 50 },
+            }),
+        ),
+        loaded(
+            "write_file",
+            "Write a text file of the workspace.",
+            json!({
+                "file_path": text(), "content": text(), "create_dirs": flag(), "dirty_ok": flag(),
+                "overwrite_changed": flag(), "expected_mtime": text(), "expected_sha": text(),
+                "await_diagnostics": flag(), "fail_on_new_errors": flag(),
+            }),
+        ),
+        plain(
+            "find_files",
+            "List files of the workspace by name.",
+            json!({
+                "pattern": text(), "path": text(), "type": { "type": "string", "enum": ["file", "dir", "any"] },
+                "extension": text(), "max_depth": from(1), "max_results": within(1, 5000), "include_hidden": flag(),
+                "include_details": flag(), "sort_by": { "type": "string", "enum": ["name", "size", "modified"] },
+                "use_regex": flag(),
+            }),
+        ),
+        loaded(
+            "git",
+            "Run a git subcommand under the project's policy.",
+            json!({
+                "subcommand": text(), "args": texts(), "files": texts(), "message": text(), "repo": text(),
+                "confirm": flag(), "expected_head": text(),
+            }),
+        ),
+        plain("daemon_info", "Describe the daemon.", json!({})),
+        plain(
+            "rename_session",
+            "Give this session another name.",
+            json!({
+                "name": { "type": "string", "minLength": 1, "maxLength": 25, "pattern": "^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$" },
+            }),
+        ),
+        plain(
+            "workspace_sessions",
+            "List the sessions of this workspace.",
+            json!({ "recent_limit": within(1, 50) }),
+        ),
+        leave_note,
+        loaded(
+            "check_messages",
+            "Collect the notes that wait for this session.",
+            json!({ "wait_seconds": from(0) }),
+        ),
+        session_start,
+        plain(
+            "list_memories",
+            "List the notes the project keeps.",
+            json!({ "workspace": text() }),
+        ),
+        plain(
+            "read_memory",
+            "Read one of the project's notes.",
+            json!({ "name": text(), "workspace": text() }),
+        ),
+        plain(
+            "write_memory",
+            "Keep a note in the project.",
+            json!({
+                "name": text(), "content": text(), "description": text(), "paths": texts(), "workspace": text(),
+            }),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_of_plumb_is_either_here_or_known_to_be_absent() {
+        let here = all(Generation::V0_17);
+        assert_eq!(here.len() + ABSENT.len(), 59);
+        assert!(here.iter().all(|tool| !is_absent(tool.name)));
+    }
+}
