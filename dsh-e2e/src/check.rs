@@ -13,20 +13,34 @@ use crate::refusal::Refusal;
 pub(crate) fn main(options: &CheckOptions) -> Result<Exit, Refusal> {
     let mut found = 0;
     if options.files.is_empty() {
-        found = library::scenarios(None).map_err(|error| shown(error.into()))?.len();
+        found = library::scenarios(None)
+            .map_err(|error| shown(error.into()))?
+            .len();
     }
     for file in &options.files {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| Refusal::new(format!("{}: {error}", file.display()), "name a scenario file"))?;
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            Refusal::new(
+                format!("{}: {error}", file.display()),
+                "name a scenario file",
+            )
+        })?;
         let id = file.with_extension("").display().to_string();
         scenario::read(&id, &text).map_err(|mistake| shown(mistake.into()))?;
         found += 1;
     }
     writeln!(std::io::stdout(), "{found} scenarios are well formed").map_err(Refusal::broken)?;
-    Ok(if found == 0 { Exit::NothingChecked } else { Exit::AsExpected })
+    Ok(if found == 0 {
+        Exit::NothingChecked
+    } else {
+        Exit::AsExpected
+    })
 }
 
 /// A mistake as a person reads it, with the place in the file.
 pub(crate) fn shown(report: miette::Report) -> Refusal {
-    Refusal { what: format!("{report:?}"), hint: None, exit: Exit::Refused }
+    Refusal {
+        what: format!("{report:?}"),
+        hint: None,
+        exit: Exit::Refused,
+    }
 }

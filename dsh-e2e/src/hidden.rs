@@ -21,24 +21,57 @@ const FORGOTTEN: u8 = 3;
 /// Runs a helper to its end.
 pub(crate) fn main(verb: Hidden) -> ExitCode {
     let done: Result<ExitCode, String> = match verb {
-        Hidden::Warden => warden::main().map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string()),
-        Hidden::Supervise => supervisor::main().map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string()),
-        Hidden::Tap { dir, command } => {
-            tap::main(&Tap { dir, name: None, command }).map(ExitCode::from).map_err(|error| error.to_string())
-        }
-        Hidden::Probe { to } => probe(&to).map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string()),
-        Hidden::Hold { ready, until, limit } => held(Hold { ready, until, limit: Duration::from_secs(limit) }),
-        Hidden::Effect { to, name } => {
-            effect(&to, &name).map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
-        }
-        Hidden::Note { plumb, workspace, text, receipt, to } => {
-            let note =
-                Leave { plumb: &plumb, workspace: &workspace, to: to.as_deref(), text: &text, receipt: &receipt };
+        Hidden::Warden => warden::main()
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| error.to_string()),
+        Hidden::Supervise => supervisor::main()
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| error.to_string()),
+        Hidden::Tap { dir, command } => tap::main(&Tap {
+            dir,
+            name: None,
+            command,
+        })
+        .map(ExitCode::from)
+        .map_err(|error| error.to_string()),
+        Hidden::Probe { to } => probe(&to)
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| error.to_string()),
+        Hidden::Hold {
+            ready,
+            until,
+            limit,
+        } => held(Hold {
+            ready,
+            until,
+            limit: Duration::from_secs(limit),
+        }),
+        Hidden::Effect { to, name } => effect(&to, &name)
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| error.to_string()),
+        Hidden::Note {
+            plumb,
+            workspace,
+            text,
+            receipt,
+            to,
+        } => {
+            let note = Leave {
+                plumb: &plumb,
+                workspace: &workspace,
+                to: to.as_deref(),
+                text: &text,
+                receipt: &receipt,
+            };
             tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
                 .map_err(|error| error.to_string())
-                .and_then(|runtime| runtime.block_on(leave(&note)).map_err(|error| error.to_string()))
+                .and_then(|runtime| {
+                    runtime
+                        .block_on(leave(&note))
+                        .map_err(|error| error.to_string())
+                })
                 .map(|()| ExitCode::SUCCESS)
         }
     };

@@ -22,7 +22,10 @@ pub(crate) fn main(options: &JudgeOptions) -> Result<Exit, Refusal> {
     folders.sort();
     if folders.is_empty() {
         return Err(Refusal {
-            what: format!("{}: there is no evidence (no facts.json below it)", options.folder.display()),
+            what: format!(
+                "{}: there is no evidence (no facts.json below it)",
+                options.folder.display()
+            ),
             hint: Some("name a folder that `run` has written, such as e2e-results/latest".into()),
             exit: Exit::NothingChecked,
         });
@@ -35,9 +38,17 @@ pub(crate) fn main(options: &JudgeOptions) -> Result<Exit, Refusal> {
         Format::Plain => verdicts.iter().map(page).collect::<String>(),
         Format::Json => format!("{:#}\n", json_report(&verdicts)),
     };
-    std::io::stdout().write_all(text.as_bytes()).map_err(Refusal::broken)?;
-    let as_expected = verdicts.iter().all(|verdict| verdict.standing == Standing::AsExpected);
-    Ok(if as_expected { Exit::AsExpected } else { Exit::Unexpected })
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(Refusal::broken)?;
+    let as_expected = verdicts
+        .iter()
+        .all(|verdict| verdict.standing == Standing::AsExpected);
+    Ok(if as_expected {
+        Exit::AsExpected
+    } else {
+        Exit::Unexpected
+    })
 }
 
 fn find_evidence(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -55,15 +66,27 @@ fn find_evidence(folder: &Path, found: &mut Vec<PathBuf>) {
 /// The verdict on one folder.
 pub(crate) fn again(folder: &Path) -> Result<Verdict, Refusal> {
     let damaged = |what: String| {
-        Refusal::new(format!("{}: {what}", folder.display()), "the evidence is damaged; run the scenario again")
+        Refusal::new(
+            format!("{}: {what}", folder.display()),
+            "the evidence is damaged; run the scenario again",
+        )
     };
     let evidence = Evidence::read(folder).map_err(|error| damaged(error.to_string()))?;
     let path = folder.join("scenario.toml");
     let text = std::fs::read_to_string(&path).map_err(|error| damaged(error.to_string()))?;
-    let scenario = scenario::read(&evidence.facts.scenario, &text).map_err(|mistake| damaged(mistake.to_string()))?;
-    let subject = Subject { build: evidence.facts.build.clone(), revision: evidence.facts.revision.clone() };
-    let run = plan::again(&scenario, &subject, evidence.facts.case.as_deref(), evidence.facts.control)
-        .ok_or_else(|| damaged("its case or control is not in its scenario".into()))?;
+    let scenario = scenario::read(&evidence.facts.scenario, &text)
+        .map_err(|mistake| damaged(mistake.to_string()))?;
+    let subject = Subject {
+        build: evidence.facts.build.clone(),
+        revision: evidence.facts.revision.clone(),
+    };
+    let run = plan::again(
+        &scenario,
+        &subject,
+        evidence.facts.case.as_deref(),
+        evidence.facts.control,
+    )
+    .ok_or_else(|| damaged("its case or control is not in its scenario".into()))?;
     let build = find(&evidence.facts.build).map_err(|error| damaged(error.to_string()))?;
     Ok(judge(&run, &evidence, &BuildFacts::of(&build)))
 }

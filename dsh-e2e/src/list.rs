@@ -12,7 +12,8 @@ use crate::refusal::Refusal;
 
 /// Lists what there is.
 pub(crate) fn main(options: &ListOptions) -> Result<Exit, Refusal> {
-    let entries = library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
+    let entries =
+        library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
     if entries.is_empty() {
         return Ok(Exit::NothingChecked);
     }
@@ -41,7 +42,8 @@ pub(crate) fn main(options: &ListOptions) -> Result<Exit, Refusal> {
         let file = &entry.scenario.file;
         writeln!(out, "{}: {}", entry.scenario.id, file.title).map_err(Refusal::broken)?;
         for expect in &file.expect {
-            writeln!(out, "    {} ({})", expect.check, expect.clause.join(", ")).map_err(Refusal::broken)?;
+            writeln!(out, "    {} ({})", expect.check, expect.clause.join(", "))
+                .map_err(Refusal::broken)?;
         }
         for case in &file.case {
             writeln!(out, "    case {}", case.name).map_err(Refusal::broken)?;

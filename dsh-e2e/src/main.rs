@@ -36,7 +36,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers, everything else is a refusal; both are clap's own words.
-            let code = if error.use_stderr() { Exit::Refused } else { Exit::AsExpected };
+            let code = if error.use_stderr() {
+                Exit::Refused
+            } else {
+                Exit::AsExpected
+            };
             error.print().ok();
             return code.into();
         }

@@ -28,8 +28,14 @@ impl Scripted {
     pub(crate) async fn start(origin: Moment) -> std::io::Result<Self> {
         let zero_us = Moment::now().since(origin).0;
         let mut model = FakeModel::start().await?;
-        let stray = model.stray_events().ok_or_else(|| std::io::Error::other("the stray journal is taken"))?;
-        Ok(Self { model, zero_us, stray: Mutex::new(stray) })
+        let stray = model
+            .stray_events()
+            .ok_or_else(|| std::io::Error::other("the stray journal is taken"))?;
+        Ok(Self {
+            model,
+            zero_us,
+            stray: Mutex::new(stray),
+        })
     }
 
     /// Ends the model, held requests included.
@@ -43,8 +49,13 @@ impl ModelHost for Scripted {
         let tenant = self
             .model
             .tenant(name, &script)
-            .map_err(|error| HostError { what: format!("the model's script of `{name}`: {error}") })?;
-        Ok(Box::new(ScriptedTenant { tenant, zero_us: self.zero_us }))
+            .map_err(|error| HostError {
+                what: format!("the model's script of `{name}`: {error}"),
+            })?;
+        Ok(Box::new(ScriptedTenant {
+            tenant,
+            zero_us: self.zero_us,
+        }))
     }
 
     fn stray(&self) -> Vec<String> {
@@ -70,7 +81,9 @@ impl Tenant for ScriptedTenant {
 
     fn journal(&mut self) -> UnboundedReceiver<Value> {
         let (sender, receiver) = unbounded_channel();
-        let Some(mut events) = self.tenant.take_events() else { return receiver };
+        let Some(mut events) = self.tenant.take_events() else {
+            return receiver;
+        };
         let zero_us = self.zero_us;
         tokio::spawn(async move {
             while let Some(event) = events.recv().await {
@@ -89,7 +102,11 @@ impl Tenant for ScriptedTenant {
     fn finish(self: Box<Self>) -> BoxFuture<'static, Vec<(String, usize)>> {
         async move {
             let report = self.tenant.finish().await;
-            report.unused.into_iter().map(|step| (step.session, step.step)).collect()
+            report
+                .unused
+                .into_iter()
+                .map(|step| (step.session, step.step))
+                .collect()
         }
         .boxed()
     }

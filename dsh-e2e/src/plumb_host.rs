@@ -49,13 +49,19 @@ impl FakePlumbs {
             by_peer.push((peer.clone(), plumb));
             daemons.push(daemon);
         }
-        Ok(Self { by_peer, _daemons: daemons })
+        Ok(Self {
+            by_peer,
+            _daemons: daemons,
+        })
     }
 
     /// The plumb that most scenarios use.
     pub(crate) fn first(&self) -> Option<Plumb> {
         let (_, plumb) = self.by_peer.first()?;
-        Some(Plumb { program: plumb.program.clone(), account: plumb.account.clone() })
+        Some(Plumb {
+            program: plumb.program.clone(),
+            account: plumb.account.clone(),
+        })
     }
 }
 
@@ -65,27 +71,48 @@ impl PlumbHost for FakePlumbs {
             .iter()
             .find(|(other, _)| other == peer)
             .map(|(_, plumb)| plumb.clone())
-            .ok_or_else(|| HostError { what: format!("no plumb was started that behaves like {peer:?}") })
+            .ok_or_else(|| HostError {
+                what: format!("no plumb was started that behaves like {peer:?}"),
+            })
     }
 }
 
-async fn start(idx: usize, peer: &Peer, ground: &Ground<'_>) -> Result<(PlumbProgram, Supervisor), HostError> {
-    let failed = |what: String| HostError { what: format!("the built-in plumb: {what}") };
+async fn start(
+    idx: usize,
+    peer: &Peer,
+    ground: &Ground<'_>,
+) -> Result<(PlumbProgram, Supervisor), HostError> {
+    let failed = |what: String| HostError {
+        what: format!("the built-in plumb: {what}"),
+    };
     let at = ground.root.join(format!("p{idx}"));
     let home = at.join("home");
-    std::fs::create_dir_all(&home).map_err(|error| failed(format!("{}: {error}", home.display())))?;
+    std::fs::create_dir_all(&home)
+        .map_err(|error| failed(format!("{}: {error}", home.display())))?;
     let program = at.join(crate::FAKE_PLUMB);
-    symlink(ground.program, &program).map_err(|error| failed(format!("{}: {error}", program.display())))?;
+    symlink(ground.program, &program)
+        .map_err(|error| failed(format!("{}: {error}", program.display())))?;
     let account = account(&home, peer);
-    let plumb = Plumb { program: program.clone(), account: account.clone() };
-    plumb.succeed(&["service", "install"]).map_err(|error| failed(error.to_string()))?;
-    let service = plumb.service(ground.dialect).map_err(|error| failed(error.to_string()))?;
+    let plumb = Plumb {
+        program: program.clone(),
+        account: account.clone(),
+    };
+    plumb
+        .succeed(&["service", "install"])
+        .map_err(|error| failed(error.to_string()))?;
+    let service = plumb
+        .service(ground.dialect)
+        .map_err(|error| failed(error.to_string()))?;
     let daemon = ground
         .warden
         .daemon(&format!("plumb-{idx}"), daemon(&program, &account, &at))
         .map_err(|error| failed(error.to_string()))?;
     let list: Vec<&str> = ground.dialect.list.iter().map(String::as_str).collect();
-    let gate = Gate { what: "the built-in plumb's daemon answers", within: UP_WITHIN, every: Duration::from_millis(5) };
+    let gate = Gate {
+        what: "the built-in plumb's daemon answers",
+        within: UP_WITHIN,
+        every: Duration::from_millis(5),
+    };
     gate::wait(gate, || {
         if !service.socket.exists() {
             return Waiting::NotYet(format!("no socket at {}", service.socket.display()));
@@ -103,17 +130,29 @@ async fn start(idx: usize, peer: &Peer, ground: &Ground<'_>) -> Result<(PlumbPro
         sessions: service.sessions,
         log: service.log,
         state: service.state,
-        assumes: fake_plumb::assumption_ids(),
+        assumes: assumptions(&plumb).map_err(|error| failed(error.to_string()))?,
     };
     Ok((program, daemon))
 }
 
+/// The numbers of what the fake merely assumes of plumb, as it lists them itself.
+fn assumptions(plumb: &Plumb) -> Result<Vec<String>, harness::plumb::cli::PlumbError> {
+    let answer = plumb.succeed(&["assumptions", "--json"])?;
+    let listed: Vec<serde_json::Value> = serde_json::from_slice(&answer).unwrap_or_default();
+    Ok(listed
+        .iter()
+        .filter_map(|one| one.get("id")?.as_str().map(str::to_owned))
+        .collect())
+}
+
 /// The account under which the fake lives: a private home, and how it is to behave.
 fn account(home: &Path, peer: &Peer) -> BTreeMap<String, String> {
-    let mut account: BTreeMap<String, String> =
-        [("HOME", home.display().to_string()), ("FAKE_PLUMB_ACCOUNT_HOME", home.display().to_string())]
-            .map(|(key, value)| (key.to_owned(), value))
-            .into();
+    let mut account: BTreeMap<String, String> = [
+        ("HOME", home.display().to_string()),
+        ("FAKE_PLUMB_ACCOUNT_HOME", home.display().to_string()),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into();
     if let Some(generation) = &peer.generation {
         account.insert("FAKE_PLUMB_AS".into(), generation.clone());
     }

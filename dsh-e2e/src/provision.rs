@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use harness::agent::dsh::{
-    Build, Cache, Check, Installed, Network, ProvisionError, Request, Surroundings, builds, find, provision,
+    Build, Cache, Check, Installed, Network, ProvisionError, Request, Surroundings, builds, find,
+    provision,
 };
 use harness::exit::Exit;
 use serde_json::json;
@@ -29,14 +30,26 @@ pub(crate) struct Terms<'a> {
 /// Fetches and tells.
 pub(crate) fn main(options: &ProvisionOptions) -> Result<Exit, Refusal> {
     let names = if options.dsh.is_empty() {
-        builds().map_err(Refusal::broken)?.iter().map(|build| build.name().to_owned()).collect()
+        builds()
+            .map_err(Refusal::broken)?
+            .iter()
+            .map(|build| build.name().to_owned())
+            .collect()
     } else {
         options.dsh.clone()
     };
     let terms = Terms {
         cache: options.cache.as_deref(),
-        network: if options.offline { Network::Offline } else { Network::Allowed },
-        check: if options.verify { Check::EveryFile } else { Check::Quick },
+        network: if options.offline {
+            Network::Offline
+        } else {
+            Network::Allowed
+        },
+        check: if options.verify {
+            Check::EveryFile
+        } else {
+            Check::Quick
+        },
     };
     let mut told = Vec::new();
     for name in &names {
@@ -56,21 +69,36 @@ pub(crate) fn main(options: &ProvisionOptions) -> Result<Exit, Refusal> {
         Format::Json => format!("{:#}\n", json!(told)),
         Format::Plain => told
             .iter()
-            .map(|one| format!("{} {} {}\n", one["build"], one["version"], one["executable"]).replace('"', ""))
+            .map(|one| {
+                format!(
+                    "{} {} {}\n",
+                    one["build"], one["version"], one["executable"]
+                )
+                .replace('"', "")
+            })
             .collect(),
     };
-    std::io::stdout().write_all(text.as_bytes()).map_err(Refusal::broken)?;
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(Refusal::broken)?;
     Ok(Exit::AsExpected)
 }
 
 /// Gets one build, or finds it.
-pub(crate) fn have(name: &str, terms: Terms<'_>, tell: &mut dyn FnMut(String)) -> Result<Subject, Refusal> {
+pub(crate) fn have(
+    name: &str,
+    terms: Terms<'_>,
+    tell: &mut dyn FnMut(String),
+) -> Result<Subject, Refusal> {
     let build = find(name).map_err(|error| {
-        Refusal::new(error.to_string(), "name one with `--dsh BUILD`; a folder in agents/dsh adds another")
+        Refusal::new(
+            error.to_string(),
+            "name one with `--dsh BUILD`; a folder in agents/dsh adds another",
+        )
     })?;
     let surroundings = Surroundings::of_this_machine(environment());
     let cache = match terms.cache {
-        Some(at) => Cache::at(std::path::absolute(at).map_err(Refusal::broken)?),
+        Some(at) => Cache::at(at).map_err(|error| refused(&error))?,
         None => Cache::of_the_account(&surroundings).map_err(|error| refused(&error))?,
     };
     let request = Request {
@@ -80,7 +108,8 @@ pub(crate) fn have(name: &str, terms: Terms<'_>, tell: &mut dyn FnMut(String)) -
         network: terms.network,
         check: terms.check,
     };
-    let installed = provision(&request, &mut |event| tell(event.to_string())).map_err(|error| refused(&error))?;
+    let installed = provision(&request, &mut |event| tell(event.to_string()))
+        .map_err(|error| refused(&error))?;
     Ok(Subject { build, installed })
 }
 

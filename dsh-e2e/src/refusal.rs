@@ -18,12 +18,20 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// Nothing was created; the caller can mend it.
     pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: Some(hint.into()), exit: Exit::Refused }
+        Self {
+            what: what.into(),
+            hint: Some(hint.into()),
+            exit: Exit::Refused,
+        }
     }
 
     /// The harness itself broke.
     pub(crate) fn broken(what: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), hint: None, exit: Exit::Broken }
+        Self {
+            what: what.to_string(),
+            hint: None,
+            exit: Exit::Broken,
+        }
     }
 }
 

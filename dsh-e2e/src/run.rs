@@ -37,7 +37,8 @@ pub(crate) struct Task {
 
 /// Runs.
 pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
-    let entries = library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
+    let entries =
+        library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
     let entries = select::select(entries, options)?;
     if options.plumb != "fake" {
         return Err(Refusal::new(
@@ -52,16 +53,25 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let (exit, verdicts) = runtime.block_on(all(options, &entries, &subjects, &results))?;
     for report in reports {
         let text = format!("{:#}\n", json_report(&verdicts));
-        std::fs::write(&report, text).map_err(|error| Refusal::broken(format!("{}: {error}", report.display())))?;
+        std::fs::write(&report, text)
+            .map_err(|error| Refusal::broken(format!("{}: {error}", report.display())))?;
     }
     Ok(exit)
 }
 
 fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
-    let names = if options.dsh.is_empty() { vec!["0.2.1".to_owned()] } else { options.dsh.clone() };
+    let names = if options.dsh.is_empty() {
+        vec!["0.2.1".to_owned()]
+    } else {
+        options.dsh.clone()
+    };
     let terms = Terms {
         cache: options.cache.as_deref(),
-        network: if options.offline { Network::Offline } else { Network::Allowed },
+        network: if options.offline {
+            Network::Offline
+        } else {
+            Network::Allowed
+        },
         check: Check::Quick,
     };
     names
@@ -105,16 +115,41 @@ async fn all(
     let program = std::env::current_exe().map_err(Refusal::broken)?;
     let plugins = library::lay_out_plugins(&root.path().join("js")).map_err(Refusal::broken)?;
     let dialect = Dialect::default();
-    let warden = Warden::start(WardenProgram { program: &program, verb: "warden" }, origin).map_err(Refusal::broken)?;
+    let warden = Warden::start(
+        WardenProgram {
+            program: &program,
+            verb: "warden",
+        },
+        origin,
+    )
+    .map_err(Refusal::broken)?;
     let model = Scripted::start(origin).await.map_err(Refusal::broken)?;
-    let ground = Ground { program: &program, root: root.path(), warden: &warden, dialect: &dialect };
-    let plumbs = FakePlumbs::start(&peers(&tasks), &ground).await.map_err(Refusal::broken)?;
+    let ground = Ground {
+        program: &program,
+        root: root.path(),
+        warden: &warden,
+        dialect: &dialect,
+    };
+    let plumbs = FakePlumbs::start(&peers(&tasks), &ground)
+        .await
+        .map_err(Refusal::broken)?;
     if let Some(plumb) = plumbs.first() {
         let version = plumb.version().map_err(Refusal::broken)?;
-        tell(&Event::Plumb { program: plumb.program, version, isolation: "namespace".into() });
+        tell(&Event::Plumb {
+            program: plumb.program,
+            version,
+            isolation: "namespace".into(),
+        });
     }
-    let jobs = options.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1);
-    tell(&Event::Started { runs: tasks.len(), jobs, results: results.to_owned() });
+    let jobs = options
+        .jobs
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        .max(1);
+    tell(&Event::Started {
+        runs: tasks.len(),
+        jobs,
+        results: results.to_owned(),
+    });
     let scene = drive::Scene {
         program: &program,
         subjects,
@@ -156,7 +191,11 @@ fn exit_of(outcome: &drive::Outcome) -> Exit {
     if outcome.verdicts.is_empty() {
         return Exit::NothingChecked;
     }
-    if outcome.verdicts.iter().all(|verdict| verdict.standing == Standing::AsExpected) {
+    if outcome
+        .verdicts
+        .iter()
+        .all(|verdict| verdict.standing == Standing::AsExpected)
+    {
         Exit::AsExpected
     } else {
         Exit::Unexpected
@@ -185,7 +224,13 @@ fn peers(tasks: &[Task]) -> Vec<Peer> {
     peers
 }
 
-fn tasks(options: &RunOptions, entries: &[Entry], subjects: &[Subject], results: &Path, root: &Path) -> Vec<Task> {
+fn tasks(
+    options: &RunOptions,
+    entries: &[Entry],
+    subjects: &[Subject],
+    results: &Path,
+    root: &Path,
+) -> Vec<Task> {
     let controls = match options.controls {
         Some(ControlsOption::None) => Controls::None,
         Some(ControlsOption::Only) => Controls::Only,
@@ -193,8 +238,10 @@ fn tasks(options: &RunOptions, entries: &[Entry], subjects: &[Subject], results:
     };
     let mut tasks = Vec::new();
     for (idx, subject) in subjects.iter().enumerate() {
-        let planned =
-            Planned { build: subject.build.name().to_owned(), revision: subject.build.facts.revision.to_string() };
+        let planned = Planned {
+            build: subject.build.name().to_owned(),
+            revision: subject.build.facts.revision.to_string(),
+        };
         for entry in entries {
             for run in plan::expand(std::slice::from_ref(&entry.scenario), &planned, controls) {
                 for time in 1..=options.repeat {
@@ -202,7 +249,10 @@ fn tasks(options: &RunOptions, entries: &[Entry], subjects: &[Subject], results:
                     if options.repeat > 1 {
                         name = format!("{name}.{time}");
                     }
-                    let again = format!("dsh-e2e run --dsh {} --only '{}'", run.build, run.id.scenario);
+                    let again = format!(
+                        "dsh-e2e run --dsh {} --only '{}'",
+                        run.build, run.id.scenario
+                    );
                     tasks.push(Task {
                         evidence: results.join(&run.build).join(&name),
                         root: root.join(format!("s{}", tasks.len())),

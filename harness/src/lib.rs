@@ -3,21 +3,21 @@
 //! The library behind `dsh-e2e`. It knows plumb and the model only as programs behind a command line and a trait; it
 //! must never depend on the fakes or on the reference agent.
 
-pub mod scenario;
-pub mod plan;
 pub mod agent;
+pub mod clock;
+pub mod drive;
+pub mod event;
+pub mod evidence;
+pub mod exit;
+pub mod gate;
+pub mod judge;
+pub mod library;
+pub mod plan;
 pub mod plumb;
+pub mod probe;
+pub mod report;
+pub mod scenario;
 pub mod stage;
 pub mod supervise;
 pub mod tap;
-pub mod probe;
-pub mod gate;
-pub mod clock;
-pub mod drive;
-pub mod evidence;
-pub mod judge;
 pub mod verdict;
-pub mod event;
-pub mod report;
-pub mod exit;
-pub mod library;

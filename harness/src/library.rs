@@ -22,7 +22,9 @@ pub enum LibraryError {
     #[diagnostic(transparent)]
     Mistake(#[from] Mistake),
     /// Two scenarios have the same last part of their path.
-    #[error("two scenarios are called `{stem}`: {first} and {second}; the last part of the path must be unique")]
+    #[error(
+        "two scenarios are called `{stem}`: {first} and {second}; the last part of the path must be unique"
+    )]
     SameStem {
         /// The stem.
         stem: String,
@@ -68,18 +70,32 @@ pub fn scenarios(folder: Option<&Path>) -> Result<Vec<Entry>, LibraryError> {
     for (id, text) in texts {
         let stem = id.rsplit('/').next().unwrap_or(&id).to_owned();
         if let Some(first) = stems.insert(stem.clone(), id.clone()) {
-            return Err(LibraryError::SameStem { stem, first, second: id });
+            return Err(LibraryError::SameStem {
+                stem,
+                first,
+                second: id,
+            });
         }
-        entries.push(Entry { scenario: scenario::read(&id, &text)?, text });
+        entries.push(Entry {
+            scenario: scenario::read(&id, &text)?,
+            text,
+        });
     }
     Ok(entries)
 }
 
 /// Writes the plugins below `root`; gives that folder.
 pub fn lay_out_plugins(root: &Path) -> Result<PathBuf, LibraryError> {
-    for (name, folder) in [("identity", &IDENTITY), ("driver", &DRIVER), ("saboteurs", &SABOTEURS)] {
+    for (name, folder) in [
+        ("identity", &IDENTITY),
+        ("driver", &DRIVER),
+        ("saboteurs", &SABOTEURS),
+    ] {
         let to = root.join(name);
-        let failed = |source| LibraryError::File { path: to.clone(), source };
+        let failed = |source| LibraryError::File {
+            path: to.clone(),
+            source,
+        };
         std::fs::create_dir_all(&to).map_err(failed)?;
         folder.extract(&to).map_err(failed)?;
     }
@@ -95,7 +111,10 @@ fn id_of(path: &Path) -> Option<String> {
 }
 
 fn outside(folder: &Path) -> Result<BTreeMap<String, String>, LibraryError> {
-    let failed = |path: &Path, source| LibraryError::File { path: path.to_owned(), source };
+    let failed = |path: &Path, source| LibraryError::File {
+        path: path.to_owned(),
+        source,
+    };
     let mut texts = BTreeMap::new();
     for family in std::fs::read_dir(folder).map_err(|source| failed(folder, source))? {
         let family = family.map_err(|source| failed(folder, source))?.path();
@@ -105,7 +124,8 @@ fn outside(folder: &Path) -> Result<BTreeMap<String, String>, LibraryError> {
         for file in std::fs::read_dir(&family).map_err(|source| failed(&family, source))? {
             let path = file.map_err(|source| failed(&family, source))?.path();
             if let Some(id) = path.strip_prefix(folder).ok().and_then(id_of) {
-                let text = std::fs::read_to_string(&path).map_err(|source| failed(&path, source))?;
+                let text =
+                    std::fs::read_to_string(&path).map_err(|source| failed(&path, source))?;
                 texts.insert(id, text);
             }
         }

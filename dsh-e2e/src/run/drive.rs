@@ -51,10 +51,20 @@ struct Done {
 }
 
 /// Drives all tasks.
-pub(crate) async fn drive_all(tasks: Vec<Task>, scene: &Scene<'_>, tell: &mut dyn FnMut(&Event)) -> Outcome {
+pub(crate) async fn drive_all(
+    tasks: Vec<Task>,
+    scene: &Scene<'_>,
+    tell: &mut dyn FnMut(&Event),
+) -> Outcome {
     let mut outcome = Outcome::default();
+    let mut left: Vec<usize> = (0..scene.subjects.len())
+        .map(|subject| tasks.iter().filter(|task| task.subject == subject).count())
+        .collect();
+    let mut waiting: Vec<Vec<Event>> = vec![Vec::new(); left.len()];
     let mut signals = Signals::listen();
-    let mut running = stream::iter(tasks).map(|task| one(task, scene)).buffer_unordered(scene.jobs);
+    let mut running = stream::iter(tasks)
+        .map(|task| one(task, scene))
+        .buffer_unordered(scene.jobs);
     loop {
         let done = tokio::select! {
             done = running.next() => done,
@@ -75,7 +85,7 @@ pub(crate) async fn drive_all(tasks: Vec<Task>, scene: &Scene<'_>, tell: &mut dy
                         }
                     }
                 }
-                tell(&Event::Judged {
+                waiting[done.task.subject].push(Event::Judged {
                     verdict: verdict.clone(),
                     wall_us: done.wall_us,
                     cpu_us: done.cpu_us,
@@ -86,7 +96,7 @@ pub(crate) async fn drive_all(tasks: Vec<Task>, scene: &Scene<'_>, tell: &mut dy
             }
             Err(what) => {
                 outcome.broken += 1;
-                tell(&Event::Broken {
+                waiting[done.task.subject].push(Event::Broken {
                     id: done.task.run.id.to_string(),
                     build: done.task.run.build.clone(),
                     what,
@@ -94,6 +104,17 @@ pub(crate) async fn drive_all(tasks: Vec<Task>, scene: &Scene<'_>, tell: &mut dy
                 });
             }
         }
+        left[done.task.subject] -= 1;
+        // Every build stands under one heading: what a later one has to say waits until all before it are done.
+        for (subject, events) in waiting.iter_mut().enumerate() {
+            events.drain(..).for_each(|event| tell(&event));
+            if left[subject] > 0 {
+                break;
+            }
+        }
+    }
+    for event in waiting.into_iter().flatten() {
+        tell(&event);
     }
     outcome
 }
@@ -108,13 +129,26 @@ async fn one(task: Task, scene: &Scene<'_>) -> Done {
         // What cannot be removed here goes with the run's whole root.
         std::fs::remove_dir_all(&task.root).ok();
     }
-    Done { task, cpu_us, wall_us: Moment::now().since(begun).0, verdict }
+    Done {
+        task,
+        cpu_us,
+        wall_us: Moment::now().since(begun).0,
+        verdict,
+    }
 }
 
 async fn carry(task: &Task, scene: &Scene<'_>) -> Result<(u64, Verdict), String> {
-    let subject = scene.subjects.get(task.subject).ok_or("the build is gone")?;
-    let words = subject.build.file("tools.toml").map(String::from_utf8_lossy).unwrap_or_default();
-    let words = Vocabulary::read(subject.build.name(), &words).map_err(|error| error.to_string())?;
+    let subject = scene
+        .subjects
+        .get(task.subject)
+        .ok_or("the build is gone")?;
+    let words = subject
+        .build
+        .file("tools.toml")
+        .map(String::from_utf8_lossy)
+        .unwrap_or_default();
+    let words =
+        Vocabulary::read(subject.build.name(), &words).map_err(|error| error.to_string())?;
     let own = scene.plugins.join("identity");
     let setting = Setting {
         program: scene.program,
@@ -127,16 +161,23 @@ async fn carry(task: &Task, scene: &Scene<'_>) -> Result<(u64, Verdict), String>
         model: scene.model,
         plumb: scene.plumb,
         dialect: scene.dialect,
-        tap: if scene.no_tap { Tapping::Off } else { Tapping::On },
+        tap: if scene.no_tap {
+            Tapping::Off
+        } else {
+            Tapping::On
+        },
         root: task.root.clone(),
         evidence: task.evidence.clone(),
         text: &task.text,
         again: &task.again,
     };
-    let cost = drive(&task.run, &setting).await.map_err(|error: DriveError| error.to_string())?;
+    let cost = drive(&task.run, &setting)
+        .await
+        .map_err(|error: DriveError| error.to_string())?;
     let verdict = crate::judge::again(&task.evidence).map_err(|refusal| refusal.what)?;
     let text = serde_json::to_string_pretty(&verdict).map_err(|error| error.to_string())?;
-    std::fs::write(task.evidence.join("verdict.json"), format!("{text}\n")).map_err(|error| error.to_string())?;
+    std::fs::write(task.evidence.join("verdict.json"), format!("{text}\n"))
+        .map_err(|error| error.to_string())?;
     Ok((cost.cpu_us, verdict))
 }
 
@@ -147,9 +188,16 @@ struct Signals {
 
 impl Signals {
     fn listen() -> Self {
-        let kinds = [(1, SignalKind::hangup()), (2, SignalKind::interrupt()), (15, SignalKind::terminate())];
+        let kinds = [
+            (1, SignalKind::hangup()),
+            (2, SignalKind::interrupt()),
+            (15, SignalKind::terminate()),
+        ];
         // A signal that cannot be listened for ends the program at once, and the warden tears down.
-        let all = kinds.into_iter().filter_map(|(number, kind)| Some((number, signal(kind).ok()?))).collect();
+        let all = kinds
+            .into_iter()
+            .filter_map(|(number, kind)| Some((number, signal(kind).ok()?)))
+            .collect();
         Self { all }
     }
 

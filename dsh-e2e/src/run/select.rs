@@ -21,7 +21,10 @@ pub(crate) fn select(entries: Vec<Entry>, options: &RunOptions) -> Result<Vec<En
     let stem = |id: &str| id.rsplit('/').next().unwrap_or(id).to_owned();
     for pattern in &patterns {
         let one = set(&[pattern])?;
-        if !entries.iter().any(|entry| one.is_match(&entry.scenario.id) || one.is_match(stem(&entry.scenario.id))) {
+        if !entries
+            .iter()
+            .any(|entry| one.is_match(&entry.scenario.id) || one.is_match(stem(&entry.scenario.id)))
+        {
             return Err(Refusal::new(
                 format!("no scenario matches `{pattern}`"),
                 "`dsh-e2e list` shows them; a pattern matches the whole id or its last part",
@@ -38,8 +41,12 @@ pub(crate) fn select(entries: Vec<Entry>, options: &RunOptions) -> Result<Vec<En
 fn set(patterns: &[&String]) -> Result<GlobSet, Refusal> {
     let mut builder = GlobSetBuilder::new();
     for pattern in patterns {
-        let glob = Glob::new(pattern)
-            .map_err(|error| Refusal::new(format!("`{pattern}` is no pattern: {error}"), "write `plumb/*`"))?;
+        let glob = Glob::new(pattern).map_err(|error| {
+            Refusal::new(
+                format!("`{pattern}` is no pattern: {error}"),
+                "write `plumb/*`",
+            )
+        })?;
         builder.add(glob);
     }
     builder.build().map_err(Refusal::broken)
@@ -51,7 +58,10 @@ pub(crate) fn reports(stated: &[String]) -> Result<Vec<PathBuf>, Refusal> {
         .iter()
         .map(|report| match report.split_once('=') {
             Some(("json", file)) if !file.is_empty() => Ok(PathBuf::from(file)),
-            _ => Err(Refusal::new(format!("--report {report}: no such report"), "write `--report json=FILE`")),
+            _ => Err(Refusal::new(
+                format!("--report {report}: no such report"),
+                "write `--report json=FILE`",
+            )),
         })
         .collect()
 }
@@ -60,7 +70,10 @@ pub(crate) fn reports(stated: &[String]) -> Result<Vec<PathBuf>, Refusal> {
 pub(crate) fn results(out: &Path) -> Result<PathBuf, Refusal> {
     let out = std::path::absolute(out).map_err(Refusal::broken)?;
     let failed = |error: std::io::Error| {
-        Refusal::new(format!("{}: {error}", out.display()), "name a folder that can be written with `--out DIR`")
+        Refusal::new(
+            format!("{}: {error}", out.display()),
+            "name a folder that can be written with `--out DIR`",
+        )
     };
     std::fs::create_dir_all(&out).map_err(failed)?;
     let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
@@ -85,7 +98,9 @@ impl Root {
 
     /// Removes the root, or what of it is not to be kept.
     pub(crate) fn finish(self, keep: Keep, verdicts: &[Verdict]) {
-        let unexpected = verdicts.iter().any(|verdict| verdict.standing == Standing::Unexpected);
+        let unexpected = verdicts
+            .iter()
+            .any(|verdict| verdict.standing == Standing::Unexpected);
         if keep == Keep::Always || (keep == Keep::OnFailure && unexpected) {
             let _kept = self.folder.keep();
         }
@@ -99,7 +114,10 @@ pub(crate) fn root(stated: Option<&Path>) -> Result<Root, Refusal> {
         None => std::env::temp_dir(),
     };
     let failed = |what: String| {
-        Refusal::new(what, "name a short folder that can be written with `--root DIR`, such as /var/tmp")
+        Refusal::new(
+            what,
+            "name a short folder that can be written with `--root DIR`, such as /var/tmp",
+        )
     };
     let folder = tempfile::Builder::new()
         .prefix("dse-")

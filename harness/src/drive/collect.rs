@@ -90,8 +90,10 @@ fn learn_text(text: &str, folder: &mut Folder) {
     for key in SECRET_KEYS {
         for part in text.split(key).skip(1) {
             let value = part.trim_start_matches(['"', '\\', ' ', ':']);
-            let value: String =
-                value.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+            let value: String = value
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
+                .collect();
             if value.len() >= 20 {
                 folder.hide(&value);
             }
@@ -115,14 +117,21 @@ fn learn(value: &Value, folder: &mut Folder) {
     }
 }
 
-fn launches(sources: &Sources<'_>, facts: &mut Facts, folder: &mut Folder) -> Result<(), FolderError> {
+fn launches(
+    sources: &Sources<'_>,
+    facts: &mut Facts,
+    folder: &mut Folder,
+) -> Result<(), FolderError> {
     let mut read_roots = BTreeSet::new();
     for (name, place) in &sources.stage.launches {
         if !facts.launches.contains_key(name) {
             continue;
         }
         for stream in ["stdout", "stderr"] {
-            folder.text(&format!("launch/{name}/{stream}"), &read(&place.out.join(stream)))?;
+            folder.text(
+                &format!("launch/{name}/{stream}"),
+                &read(&place.out.join(stream)),
+            )?;
         }
         let outcomes = place.out.join("outcomes.jsonl");
         if outcomes.exists() {
@@ -156,7 +165,10 @@ fn caught(sources: &Sources<'_>, folder: &mut Folder) -> Result<(), FolderError>
     for sub in ["probes", "holds"] {
         for name in names(&caught.join(sub)) {
             if name.ends_with(".json") {
-                folder.text(&format!("{sub}/{name}"), &read(&caught.join(sub).join(&name)))?;
+                folder.text(
+                    &format!("{sub}/{name}"),
+                    &read(&caught.join(sub).join(&name)),
+                )?;
             }
         }
     }
@@ -179,7 +191,9 @@ fn plumbs(
     let records = match records::read(&plumb.sessions) {
         Ok(records) => records,
         Err(error) => {
-            facts.broken.get_or_insert(format!("records `{}`: {error}", plumb.sessions.display()));
+            facts
+                .broken
+                .get_or_insert(format!("records `{}`: {error}", plumb.sessions.display()));
             return Ok(());
         }
     };
@@ -190,7 +204,8 @@ fn plumbs(
     for record in records.read.values() {
         let within = record.namespace(sources.field) == namespace;
         // On a host that others use, a record is ours only if its folder lies below our roots.
-        let astray = !within && ours.contains(&record.client()) && record.folder().starts_with(&root);
+        let astray =
+            !within && ours.contains(&record.client()) && record.folder().starts_with(&root);
         if within || astray {
             let kind = if within { "records" } else { "outside" };
             folder.json(&format!("{kind}/{}.json", record.id()), &record.0)?;
@@ -235,9 +250,16 @@ fn pins(plumb: &PlumbProgram, root: &str) -> Option<Vec<Pin>> {
     }
     let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
     let connection = rusqlite::Connection::open_with_flags(&database, flags).ok()?;
-    let mut rows = connection.prepare("SELECT logical_agent_id, workspace FROM pinned_workspace").ok()?;
+    let mut rows = connection
+        .prepare("SELECT logical_agent_id, workspace FROM pinned_workspace")
+        .ok()?;
     let pins = rows
-        .query_map([], |row| Ok(Pin { agent: row.get(0)?, workspace: row.get(1)? }))
+        .query_map([], |row| {
+            Ok(Pin {
+                agent: row.get(0)?,
+                workspace: row.get(1)?,
+            })
+        })
         .ok()?
         .flatten()
         .filter(|pin| pin.workspace.starts_with(root))
@@ -249,7 +271,10 @@ fn pins(plumb: &PlumbProgram, root: &str) -> Option<Vec<Pin>> {
 fn timeline(sources: &Sources<'_>, folder: &mut Folder) -> Result<(), FolderError> {
     let mut events: Vec<(u64, Value)> = Vec::new();
     for event in sources.journal {
-        let t_us = event.get("t_us").and_then(Value::as_u64).unwrap_or_default();
+        let t_us = event
+            .get("t_us")
+            .and_then(Value::as_u64)
+            .unwrap_or_default();
         let mut short = event.clone();
         if let Some(object) = short.as_object_mut() {
             object.remove("body");
@@ -260,10 +285,17 @@ fn timeline(sources: &Sources<'_>, folder: &mut Folder) -> Result<(), FolderErro
     }
     for (idx, name) in names(&folder.path().join("mcp")).iter().enumerate() {
         for line in read(&folder.path().join("mcp").join(name)).lines() {
-            let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+            let Ok(line) = serde_json::from_str::<Value>(line) else {
+                continue;
+            };
             let inner = line.as_object().and_then(|object| object.values().next());
-            let t_us = inner.and_then(|inner| inner.get("t_us")?.as_u64()).unwrap_or_default();
-            events.push((t_us, json!({"t_us": t_us, "world": "mcp", "process": idx, "what": line})));
+            let t_us = inner
+                .and_then(|inner| inner.get("t_us")?.as_u64())
+                .unwrap_or_default();
+            events.push((
+                t_us,
+                json!({"t_us": t_us, "world": "mcp", "process": idx, "what": line}),
+            ));
         }
     }
     events.sort_by_key(|(t_us, _)| *t_us);
@@ -285,5 +317,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// The text of a file; nothing where there is none, which the judge sees as missing evidence.
 fn read(path: &Path) -> String {
-    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    fs::read(path)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default()
 }

@@ -43,15 +43,21 @@ pub(super) fn look(gate: &Gate, scene: &Scene<'_>) -> Look {
         }
         Fact::Declared => match own(of, scene) {
             Ok(own) if own.iter().any(|record| !record.ended()) => Look::Seen(names(&own)),
-            Ok(own) => Look::NotYet(format!("{} records, none live that declared `{of}`", own.len())),
+            Ok(own) => Look::NotYet(format!(
+                "{} records, none live that declared `{of}`",
+                own.len()
+            )),
             Err(why) => Look::NotYet(why),
         },
         Fact::ConnectionEnded => match own(of, scene) {
             Ok(own) if own.is_empty() => Look::NotYet(format!("no record declared `{of}`")),
             Ok(own) if own.iter().all(records::Record::ended) => Look::Seen(names(&own)),
             Ok(own) => {
-                let live: Vec<&str> =
-                    own.iter().filter(|record| !record.ended()).map(records::Record::id).collect();
+                let live: Vec<&str> = own
+                    .iter()
+                    .filter(|record| !record.ended())
+                    .map(records::Record::id)
+                    .collect();
                 Look::NotYet(format!("still live: {}", live.join(", ")))
             }
             Err(why) => Look::NotYet(why),
@@ -60,22 +66,35 @@ pub(super) fn look(gate: &Gate, scene: &Scene<'_>) -> Look {
 }
 
 fn there(path: &Path, otherwise: &str) -> Look {
-    if path.exists() { Look::Seen(path.display().to_string()) } else { Look::NotYet(otherwise.to_owned()) }
+    if path.exists() {
+        Look::Seen(path.display().to_string())
+    } else {
+        Look::NotYet(otherwise.to_owned())
+    }
 }
 
 fn names(own: &[records::Record]) -> String {
-    own.iter().map(|record| format!("{} ({})", record.name(), record.id())).collect::<Vec<_>>().join(", ")
+    own.iter()
+        .map(|record| format!("{} ({})", record.name(), record.id()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The records of this scenario that declared the session.
 pub(super) fn own(session: &str, scene: &Scene<'_>) -> Result<Vec<records::Record>, String> {
-    let Some(folder) = scene.records else { return Err("there is no plumb".to_owned()) };
+    let Some(folder) = scene.records else {
+        return Err("there is no plumb".to_owned());
+    };
     let all = records::read(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let id = session_id(session, scene);
     Ok(all
         .read
         .into_values()
-        .filter(|record| scene.namespace.is_none_or(|id| record.namespace(scene.field) == id))
+        .filter(|record| {
+            scene
+                .namespace
+                .is_none_or(|id| record.namespace(scene.field) == id)
+        })
         .filter(|record| !record.external_id().is_empty())
         .filter(|record| match &id {
             Some(id) => is_minted_for(record.external_id(), id),
@@ -87,8 +106,12 @@ pub(super) fn own(session: &str, scene: &Scene<'_>) -> Result<Vec<records::Recor
 
 /// The id of a session as its log has it by now.
 fn session_id(session: &str, scene: &Scene<'_>) -> Option<String> {
-    let openings: Vec<(String, String)> =
-        scene.run.sessions.keys().map(|name| (name.clone(), crate::plan::opening(name))).collect();
+    let openings: Vec<(String, String)> = scene
+        .run
+        .sessions
+        .keys()
+        .map(|name| (name.clone(), crate::plan::opening(name)))
+        .collect();
     scene.stage.launches.iter().find_map(|(launch, place)| {
         crate::evidence::session::find(launch, &place.sessions)
             .ok()?

@@ -152,7 +152,10 @@ pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError>
     close_facts(&mut live, ended);
     live.facts.stray = setting.model.stray();
     live.facts.wall_us = Moment::now().since(begun).0;
-    let cost = Cost { wall_us: live.facts.wall_us, cpu_us: live.facts.cpu_us };
+    let cost = Cost {
+        wall_us: live.facts.wall_us,
+        cpu_us: live.facts.cpu_us,
+    };
     folder.text("scenario.toml", setting.text)?;
     folder.text("again.txt", &format!("{}\n", setting.again))?;
     let sources = collect::Sources {
@@ -169,7 +172,11 @@ pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError>
 }
 
 /// Sets the stage: supervisor, namespace, wrapper, tenants, homes.
-async fn open<'a>(run: &'a Run, setting: &'a Setting<'a>, supervisor: Supervisor) -> Result<Live<'a>, DriveError> {
+async fn open<'a>(
+    run: &'a Run,
+    setting: &'a Setting<'a>,
+    supervisor: Supervisor,
+) -> Result<Live<'a>, DriveError> {
     let world = World {
         program: setting.program,
         build: setting.build,
@@ -203,19 +210,27 @@ async fn open<'a>(run: &'a Run, setting: &'a Setting<'a>, supervisor: Supervisor
     };
     if run.needs_plumb() {
         let plumb = setting.plumb.plumb(&run.plumb)?;
-        let (id, token) = namespace(&mut live.supervisor, &plumb, setting.dialect, &live.stage).await?;
+        let (id, token) =
+            namespace(&mut live.supervisor, &plumb, setting.dialect, &live.stage).await?;
         live.facts.assumes.clone_from(&plumb.assumes);
         live.stage.write_wrapper(
-            &Wrapper { plumb: &plumb.program, account: &plumb.account, token: Some(&token), tap: setting.tap },
+            &Wrapper {
+                plumb: &plumb.program,
+                account: &plumb.account,
+                token: Some(&token),
+                tap: setting.tap,
+            },
             &world,
         )?;
         live.plumb = Some(plumb);
         live.namespace = Some((id, token));
     }
-    let scripts = plan::compile(run, setting.words, &live.stage.bin);
+    let scripts = scripts(&live);
     let mut world = world;
     for (launch, script) in scripts.models {
-        let tenant = setting.model.tenant(&format!("{}.{launch}", tenant_name(run)), script)?;
+        let tenant = setting
+            .model
+            .tenant(&format!("{}.{launch}", tenant_name(run)), script)?;
         world.models.insert(launch.clone(), tenant.base_url());
         live.tenants.insert(launch, tenant);
     }
@@ -226,9 +241,28 @@ async fn open<'a>(run: &'a Run, setting: &'a Setting<'a>, supervisor: Supervisor
     Ok(live)
 }
 
+/// The timeline, compiled for where the stage lies.
+fn scripts(live: &Live<'_>) -> plan::Scripts {
+    let place = |place: &crate::scenario::Place| live.stage.folder(place);
+    let paths = plan::Paths {
+        bin: &live.stage.bin,
+        place: &place,
+    };
+    plan::compile(live.run, live.setting.words, &paths)
+}
+
 /// A tenant's name: what a URL path takes.
 fn tenant_name(run: &Run) -> String {
-    format!("{}.{}", run.build, run.id).chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
+    format!("{}.{}", run.build, run.id)
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '.' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect()
 }
 
 async fn namespace(
@@ -254,7 +288,9 @@ async fn namespace(
             Some(Notice::Namespace { id, token }) => return Ok((id, token)),
             Some(Notice::NamespaceFailed { what, exit, said }) => {
                 let exit = exit.map(|exit| format!(" ({exit:?})")).unwrap_or_default();
-                return Err(DriveError::Namespace { what: format!("{what}{exit} {said}").trim_end().to_owned() });
+                return Err(DriveError::Namespace {
+                    what: format!("{what}{exit} {said}").trim_end().to_owned(),
+                });
             }
             Some(_) => {}
             None => return Err(SuperviseError::Gone.into()),
@@ -283,9 +319,15 @@ async fn follow(live: &mut Live<'_>) -> Result<(), DriveError> {
             }
         });
     }
-    let scripts = plan::compile(live.run, live.setting.words, &live.stage.bin);
+    let scripts = scripts(live);
     let mut progress = Progress::new(live.run, scripts.actions, scripts.replies);
-    for name in live.run.launches.iter().filter(|(_, l)| plan::starts_at_once(l)).map(|(name, _)| name.clone()) {
+    for name in live
+        .run
+        .launches
+        .iter()
+        .filter(|(_, l)| plan::starts_at_once(l))
+        .map(|(name, _)| name.clone())
+    {
         start(live, &name)?;
         progress.started(&name);
     }
@@ -315,7 +357,11 @@ async fn follow(live: &mut Live<'_>) -> Result<(), DriveError> {
                 continue;
             }
             Do::Kill { launch } => {
-                let order = Order::Signal { key: Key(launch.clone()), signal: Signal::Kill, reach: Reach::Tree };
+                let order = Order::Signal {
+                    key: Key(launch.clone()),
+                    signal: Signal::Kill,
+                    reach: Reach::Tree,
+                };
                 live.supervisor.order(order)?;
                 if let Some(facts) = live.facts.launches.get_mut(&launch) {
                     facts.limit_hit = true;
@@ -389,7 +435,11 @@ fn launch_facts(run: &Run, name: &str, start: &stage::Start, place: &stage::Plac
         home: text(place.explicit_home.as_deref().unwrap_or(&place.home)),
         explicit_home: place.explicit_home.as_deref().map(text),
         sessions_root: text(&place.sessions),
-        expected_exit: run.launches.get(name).and_then(|launch| launch.exit).unwrap_or(0),
+        expected_exit: run
+            .launches
+            .get(name)
+            .and_then(|launch| launch.exit)
+            .unwrap_or(0),
         ..LaunchFacts::default()
     }
 }
@@ -417,7 +467,10 @@ fn perform(
         }
         Step::Signal(signal) => {
             let Some(number) = progress::signal_of(&signal.name) else {
-                return Ok((Some(false), format!("no signal is called `{}`", signal.name)));
+                return Ok((
+                    Some(false),
+                    format!("no signal is called `{}`", signal.name),
+                ));
             };
             live.supervisor.order(Order::Signal {
                 key: Key(signal.launch.clone()),
@@ -427,7 +480,10 @@ fn perform(
             if let Some(facts) = live.facts.launches.get_mut(&signal.launch) {
                 facts.signalled = Some(signal.name.clone());
             }
-            Ok((Some(true), format!("sent {} to `{}`", signal.name, signal.launch)))
+            Ok((
+                Some(true),
+                format!("sent {} to `{}`", signal.name, signal.launch),
+            ))
         }
         Step::Note(note) => {
             let to = match &note.to {
@@ -457,14 +513,22 @@ fn addressee(live: &Live<'_>, session: &str) -> Result<String, String> {
     };
     let own = fact::own(session, &scene)?;
     let found = own.iter().find(|record| !record.ended());
-    found
-        .map(|record| record.name().to_owned())
-        .ok_or_else(|| format!("no live session declared `{session}`; {} records did", own.len()))
+    found.map(|record| record.name().to_owned()).ok_or_else(|| {
+        format!(
+            "no live session declared `{session}`; {} records did",
+            own.len()
+        )
+    })
 }
 
 fn note_order(live: &Live<'_>, note: &crate::scenario::Note, to: Option<&str>, key: &str) -> Order {
     let out = &live.stage.caught;
-    let workspace = live.stage.launches.get("main").map(|place| place.workspace.clone()).unwrap_or_default();
+    let workspace = live
+        .stage
+        .launches
+        .get("main")
+        .map(|place| place.workspace.clone())
+        .unwrap_or_default();
     let mut argv = vec![
         live.setting.program.display().to_string(),
         "note".to_owned(),
@@ -500,7 +564,8 @@ fn heard(live: &mut Live<'_>, progress: &mut Progress, notice: Notice) {
         Notice::Exited { key, status } => {
             let Some(facts) = live.facts.launches.get_mut(&key.0) else {
                 let receipt = live.stage.caught.join(format!("{key}.json"));
-                let (done, seen) = progress::receipt(&receipt, &live.stage.caught.join(format!("{key}.stderr")));
+                let (done, seen) =
+                    progress::receipt(&receipt, &live.stage.caught.join(format!("{key}.stderr")));
                 progress.performed(done, seen);
                 return;
             };
@@ -511,7 +576,11 @@ fn heard(live: &mut Live<'_>, progress: &mut Progress, notice: Notice) {
             live.facts.broken = Some(format!("`{key}` could not be started: {error}"));
             progress.exited(&key.0);
         }
-        Notice::Survivor { process, parents, outlived } => {
+        Notice::Survivor {
+            process,
+            parents,
+            outlived,
+        } => {
             let what = match outlived {
                 Outlived::LeaderExit => "everything that was started",
                 Outlived::Term => "a TERM",
@@ -525,7 +594,9 @@ fn heard(live: &mut Live<'_>, progress: &mut Progress, notice: Notice) {
                 chain.join(" < ")
             ));
         }
-        Notice::Lost { status } => live.facts.broken = Some(format!("the supervisor died: {status:?}")),
+        Notice::Lost { status } => {
+            live.facts.broken = Some(format!("the supervisor died: {status:?}"))
+        }
         _ => {}
     }
 }
@@ -540,7 +611,11 @@ fn end_of(status: Status) -> End {
 
 /// Ends everything that is left, and waits for the proof.
 async fn end(live: &mut Live<'_>) -> Option<Ended> {
-    if live.supervisor.order(Order::End { grace_ms: GRACE_MS }).is_err() {
+    if live
+        .supervisor
+        .order(Order::End { grace_ms: GRACE_MS })
+        .is_err()
+    {
         return None;
     }
     let mut progress = Progress::new(live.run, Vec::new(), 0);
@@ -558,7 +633,8 @@ fn close_facts(live: &mut Live<'_>, ended: Option<Ended>) {
     live.facts.survivors = std::mem::take(&mut live.survivors);
     for (name, launch) in &live.run.launches {
         if launch.start == Some(Start::InBash)
-            && let (Some(start), Some(place)) = (live.starts.get(name), live.stage.launches.get(name))
+            && let (Some(start), Some(place)) =
+                (live.starts.get(name), live.stage.launches.get(name))
             && let Ok(code) = std::fs::read_to_string(place.out.join("exit"))
         {
             let mut facts = launch_facts(live.run, name, start, place);
@@ -573,7 +649,11 @@ fn close_facts(live: &mut Live<'_>, ended: Option<Ended>) {
             }
         }
     }
-    let mcp = live.run.launches.values().any(|launch| launch.mcp.is_some_and(|mcp| mcp != Mcp::None));
+    let mcp = live
+        .run
+        .launches
+        .values()
+        .any(|launch| launch.mcp.is_some_and(|mcp| mcp != Mcp::None));
     match ended {
         Some(ended) => {
             live.facts.empty = ended.empty;
@@ -584,13 +664,17 @@ fn close_facts(live: &mut Live<'_>, ended: Option<Ended>) {
                     NamespaceFacts {
                         id: id.clone(),
                         revoked: release.is_some_and(|release| release.revoked),
-                        detail: release.map_or("its release was never tried".to_owned(), |one| one.detail.clone()),
+                        detail: release.map_or("its release was never tried".to_owned(), |one| {
+                            one.detail.clone()
+                        }),
                     }
                 });
             }
         }
         None => {
-            live.facts.broken.get_or_insert_with(|| "the supervisor ended without a word".to_owned());
+            live.facts
+                .broken
+                .get_or_insert_with(|| "the supervisor ended without a word".to_owned());
         }
     }
 }

@@ -51,30 +51,54 @@ pub enum NoteError {
 
 /// Leaves the note and writes what plumb answered: `{"declined": …, "text": …}`.
 pub async fn leave(note: &Leave<'_>) -> Result<(), NoteError> {
-    let failed = |what: String| NoteError::Server { plumb: note.plumb.to_owned(), what };
+    let failed = |what: String| NoteError::Server {
+        plumb: note.plumb.to_owned(),
+        what,
+    };
     let mut command = tokio::process::Command::new(note.plumb);
     command.arg("serve").current_dir(note.workspace);
     let transport = TokioChildProcess::new(command).map_err(|error| failed(error.to_string()))?;
     let implementation = Implementation::new(NOTE_CLIENT, env!("CARGO_PKG_VERSION"));
     let info = ClientConfig::new(ClientCapabilities::default(), implementation);
-    let client = info.serve(transport).await.map_err(|error| failed(error.to_string()))?;
+    let client = info
+        .serve(transport)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
     let call = async |name: &'static str, arguments: Value| {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let params = CallToolRequestParams::new(name).with_arguments(arguments);
-        client.call_tool(params).await.map_err(|error| failed(error.to_string()))
+        client
+            .call_tool(params)
+            .await
+            .map_err(|error| failed(error.to_string()))
     };
-    call("session_start", json!({"workspace": note.workspace, "detail": "brief"})).await?;
+    call(
+        "session_start",
+        json!({"workspace": note.workspace, "detail": "brief"}),
+    )
+    .await?;
     let mut arguments = json!({"body": note.text});
     if let Some(to) = note.to {
         arguments["to"] = json!(to);
     }
     let answer = call("leave_note", arguments).await?;
-    let text: String = answer.content.iter().filter_map(|part| Some(part.as_text()?.text.clone())).collect();
+    let text: String = answer
+        .content
+        .iter()
+        .filter_map(|part| Some(part.as_text()?.text.clone()))
+        .collect();
     // plumb declines a note by an ordinary, not an error, result: the receipt's first words decide.
     let declined = answer.is_error == Some(true) || !text.starts_with("Message sent");
     let receipt = json!({"declined": declined, "text": text});
-    std::fs::write(note.receipt, format!("{receipt:#}\n"))
-        .map_err(|source| NoteError::Receipt { path: note.receipt.to_owned(), source })?;
-    client.cancel().await.map_err(|error| failed(error.to_string()))?;
+    std::fs::write(note.receipt, format!("{receipt:#}\n")).map_err(|source| {
+        NoteError::Receipt {
+            path: note.receipt.to_owned(),
+            source,
+        }
+    })?;
+    client
+        .cancel()
+        .await
+        .map_err(|error| failed(error.to_string()))?;
     Ok(())
 }

@@ -68,8 +68,11 @@ enum State {
 
 impl Progress {
     pub(super) fn new(run: &Run, actions: Vec<Action>, replies: usize) -> Self {
-        let limits =
-            run.launches.iter().filter_map(|(name, launch)| Some((name.clone(), launch.limit?))).collect();
+        let limits = run
+            .launches
+            .iter()
+            .filter_map(|(name, launch)| Some((name.clone(), launch.limit?)))
+            .collect();
         Self {
             actions,
             at: 0,
@@ -88,7 +91,11 @@ impl Progress {
 
     /// A launch was started.
     pub(super) fn started(&mut self, launch: &str) {
-        let limit = self.limits.iter().find(|(name, _)| name == launch).map(|(_, limit)| Instant::now() + *limit);
+        let limit = self
+            .limits
+            .iter()
+            .find(|(name, _)| name == launch)
+            .map(|(_, limit)| Instant::now() + *limit);
         self.running.push((launch.to_owned(), limit));
     }
 
@@ -105,7 +112,9 @@ impl Progress {
 
     /// The model has written an event.
     pub(super) fn model(&mut self, event: &Value) {
-        let scripted = event.get("session").is_some_and(|session| !session.is_null());
+        let scripted = event
+            .get("session")
+            .is_some_and(|session| !session.is_null());
         if event.get("event").and_then(Value::as_str) == Some("replied") && scripted {
             self.replied += 1;
         }
@@ -122,13 +131,19 @@ impl Progress {
             State::Looking(deadline) => Some(deadline),
             _ => None,
         };
-        self.running.iter().filter_map(|(_, limit)| *limit).chain(gate).min()
+        self.running
+            .iter()
+            .filter_map(|(_, limit)| *limit)
+            .chain(gate)
+            .min()
     }
 
     /// A deadline has passed.
     pub(super) fn late(&mut self, now: Instant) {
-        if let Some((name, limit)) =
-            self.running.iter_mut().find(|(_, limit)| limit.is_some_and(|limit| limit <= now))
+        if let Some((name, limit)) = self
+            .running
+            .iter_mut()
+            .find(|(_, limit)| limit.is_some_and(|limit| limit <= now))
         {
             self.overdue = Some(name.clone());
             *limit = None;
@@ -143,8 +158,15 @@ impl Progress {
 
     /// An action was done, or could not be.
     pub(super) fn performed(&mut self, done: bool, seen: String) {
-        let Some(action) = self.actions.get(self.at) else { return };
-        self.done.push(ActionFacts { idx: action.idx, what: words(&action.step), done, seen });
+        let Some(action) = self.actions.get(self.at) else {
+            return;
+        };
+        self.done.push(ActionFacts {
+            idx: action.idx,
+            what: words(&action.step),
+            done,
+            seen,
+        });
         self.failed |= !done;
         self.state = State::Done;
     }
@@ -158,13 +180,19 @@ impl Progress {
             return Do::Finish;
         }
         let Some(action) = self.actions.get(self.at).cloned() else {
-            return if self.running.is_empty() { Do::Finish } else { Do::Wait };
+            return if self.running.is_empty() {
+                Do::Finish
+            } else {
+                Do::Wait
+            };
         };
         match self.state {
             State::Done => {
                 self.at += 1;
                 self.state = State::Before;
-                Do::Open { gate: gate(action.idx) }
+                Do::Open {
+                    gate: gate(action.idx),
+                }
             }
             State::Doing => Do::Wait,
             State::Before if self.replied < action.after => {
@@ -184,7 +212,10 @@ impl Progress {
                     return self.look(gate, look);
                 }
                 self.state = State::Doing;
-                Do::Perform { step: Box::new(action.step), key: format!("step-{}", action.idx) }
+                Do::Perform {
+                    step: Box::new(action.step),
+                    key: format!("step-{}", action.idx),
+                }
             }
             State::Looking(_) => match &action.step {
                 Step::Gate(gate) => self.look(gate, look),
@@ -235,11 +266,24 @@ pub(super) fn signal_of(name: &str) -> Option<Signal> {
 
 /// What the sender of a note brought back.
 pub(super) fn receipt(file: &Path, stderr: &Path) -> (bool, String) {
-    match std::fs::read_to_string(file).ok().and_then(|text| serde_json::from_str::<Value>(&text).ok()) {
+    match std::fs::read_to_string(file)
+        .ok()
+        .and_then(|text| serde_json::from_str::<Value>(&text).ok())
+    {
         Some(receipt) => {
-            let text = receipt.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let text = receipt
+                .get("text")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned();
             (receipt.get("declined") == Some(&Value::Bool(false)), text)
         }
-        None => (false, std::fs::read_to_string(stderr).unwrap_or_default().trim().to_owned()),
+        None => (
+            false,
+            std::fs::read_to_string(stderr)
+                .unwrap_or_default()
+                .trim()
+                .to_owned(),
+        ),
     }
 }

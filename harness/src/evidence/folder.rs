@@ -42,12 +42,26 @@ pub struct FolderError {
 impl Folder {
     /// Makes the folder; it must not be there.
     pub fn create(path: &Path) -> Result<Self, FolderError> {
-        let failed = |source| FolderError { path: path.to_owned(), source };
+        let failed = |source| FolderError {
+            path: path.to_owned(),
+            source,
+        };
         if let Some(parent) = path.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(parent)
+                .map_err(failed)?;
         }
-        fs::DirBuilder::new().mode(0o700).create(path).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), secrets: Vec::new(), left: LIMIT })
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .create(path)
+            .map_err(failed)?;
+        Ok(Self {
+            path: path.to_owned(),
+            secrets: Vec::new(),
+            left: LIMIT,
+        })
     }
 
     /// Where it is.
@@ -65,18 +79,26 @@ impl Folder {
     /// Writes a text under a relative name.
     pub fn text(&mut self, name: &str, text: &str) -> Result<(), FolderError> {
         let path = self.path.join(name);
-        let failed = |source| FolderError { path: path.clone(), source };
+        let failed = |source| FolderError {
+            path: path.clone(),
+            source,
+        };
         let mut text = self.redacted(text);
         if text.len() > self.left.max(2 * END) {
             text = shortened(&text);
         }
         self.left = self.left.saturating_sub(text.len());
         if let Some(parent) = path.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(parent)
+                .map_err(failed)?;
         }
         let aside = path.with_extension("writing");
         let mut file = fs::File::create(&aside).map_err(failed)?;
-        file.set_permissions(fs::Permissions::from_mode(0o600)).map_err(failed)?;
+        file.set_permissions(fs::Permissions::from_mode(0o600))
+            .map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
         drop(file);
         fs::rename(&aside, &path).map_err(failed)
@@ -84,8 +106,10 @@ impl Folder {
 
     /// Writes a value as pretty JSON.
     pub fn json<T: Serialize>(&mut self, name: &str, value: &T) -> Result<(), FolderError> {
-        let text = serde_json::to_string_pretty(value)
-            .map_err(|error| FolderError { path: self.path.join(name), source: error.into() })?;
+        let text = serde_json::to_string_pretty(value).map_err(|error| FolderError {
+            path: self.path.join(name),
+            source: error.into(),
+        })?;
         self.text(name, &format!("{text}\n"))
     }
 
@@ -93,8 +117,10 @@ impl Folder {
     pub fn lines<T: Serialize>(&mut self, name: &str, values: &[T]) -> Result<(), FolderError> {
         let mut text = String::new();
         for value in values {
-            let line = serde_json::to_string(value)
-                .map_err(|error| FolderError { path: self.path.join(name), source: error.into() })?;
+            let line = serde_json::to_string(value).map_err(|error| FolderError {
+                path: self.path.join(name),
+                source: error.into(),
+            })?;
             text.push_str(&line);
             text.push('\n');
         }
@@ -126,20 +152,32 @@ impl Folder {
     }
 
     fn redacted(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), HIDDEN))
+        self.secrets.iter().fold(text.to_owned(), |text, secret| {
+            text.replace(secret.as_str(), HIDDEN)
+        })
     }
 }
 
 /// The first 16 hex digits of a text's SHA-256.
 pub(super) fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text.as_bytes())
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Head and tail of a text, with the length and the hash of the whole.
 fn shortened(text: &str) -> String {
     let head = text.floor_char_boundary(END);
     let tail = text.ceil_char_boundary(text.len() - END);
-    format!("{}\n[cut: {} bytes in all, sha256 {}]\n{}", &text[..head], text.len(), hash(text), &text[tail..])
+    format!(
+        "{}\n[cut: {} bytes in all, sha256 {}]\n{}",
+        &text[..head],
+        text.len(),
+        hash(text),
+        &text[tail..]
+    )
 }
 
 #[cfg(test)]

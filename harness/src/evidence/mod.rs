@@ -73,7 +73,10 @@ pub struct Probe {
 impl Probe {
     /// The first value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.entries.iter().find(|(entry, _)| entry == name).map(|(_, value)| value.as_str())
+        self.entries
+            .iter()
+            .find(|(entry, _)| entry == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -124,9 +127,7 @@ impl Evidence {
         self.outcomes
             .values()
             .flatten()
-            .filter(|outcome| {
-                outcome.get("session").and_then(Value::as_str) == Some(session)
-            })
+            .filter(|outcome| outcome.get("session").and_then(Value::as_str) == Some(session))
             .find_map(|outcome| outcome.pointer("/value/id")?.as_str().map(str::to_owned))
     }
 
@@ -141,9 +142,11 @@ impl Evidence {
             .iter()
             .filter(|tap| tap.is_serve())
             .filter(|tap| {
-                tap.declared()
-                    .iter()
-                    .any(|declared| records.iter().any(|record| record.external_id() == declared))
+                tap.declared().iter().any(|declared| {
+                    records
+                        .iter()
+                        .any(|record| record.external_id() == declared)
+                })
             })
             .count();
         tapped.max(records.len())
@@ -166,12 +169,19 @@ impl Evidence {
                 ": it was claimed where the model cannot see it, by a session_start".to_owned(),
             );
         }
-        let sent = self.facts.actions.iter().find(|action| action.seen.contains("bound to"));
+        let sent = self
+            .facts
+            .actions
+            .iter()
+            .find(|action| action.seen.contains("bound to"));
         match sent {
             Some(action) => {
                 let session = action.seen.split("bound to:").nth(1).unwrap_or_default();
                 let session = session.split_whitespace().next().unwrap_or("another");
-                (Some(Class::NoteStranded), format!(": it is stranded on session {session}"))
+                (
+                    Some(Class::NoteStranded),
+                    format!(": it is stranded on session {session}"),
+                )
             }
             None => (None, String::new()),
         }

@@ -60,9 +60,17 @@ impl ModelEvent {
         };
         Some(Request {
             launch: self.launch().to_owned(),
-            session: self.0.get("session").and_then(Value::as_str).map(str::to_owned),
+            session: self
+                .0
+                .get("session")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             kind: self.text("kind").to_owned(),
-            t_us: self.0.get("t_us").and_then(Value::as_u64).unwrap_or_default(),
+            t_us: self
+                .0
+                .get("t_us")
+                .and_then(Value::as_u64)
+                .unwrap_or_default(),
             body,
         })
     }
@@ -71,12 +79,18 @@ impl ModelEvent {
 impl Request {
     /// The messages of the history.
     pub fn messages(&self) -> &[Value] {
-        self.body.get("messages").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        self.body
+            .get("messages")
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// The tools on offer.
     pub fn tools(&self) -> &[Value] {
-        self.body.get("tools").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        self.body
+            .get("tools")
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// One tool's whole object, as it was sent.

@@ -41,16 +41,25 @@ impl Evidence {
     pub fn read(folder: &Path) -> Result<Self, ReadError> {
         let mut evidence = Self {
             facts: json(&folder.join("facts.json"))?,
-            records: json_files(folder, "records")?.into_iter().map(|(_, value)| SessionRecord(value)).collect(),
-            outside: json_files(folder, "outside")?.into_iter().map(|(_, value)| SessionRecord(value)).collect(),
+            records: json_files(folder, "records")?
+                .into_iter()
+                .map(|(_, value)| SessionRecord(value))
+                .collect(),
+            outside: json_files(folder, "outside")?
+                .into_iter()
+                .map(|(_, value)| SessionRecord(value))
+                .collect(),
             torn_records: lines_of(&folder.join("torn-records.txt"))?,
             log: lines_of(&folder.join("daemon.log"))?,
             ..Self::default()
         };
         for (name, value) in json_files(folder, "probes")? {
             let path = folder.join(format!("probes/{name}.json"));
-            let seen = serde_json::from_value(value).map_err(|source| ReadError::Damaged { path, source })?;
-            evidence.probes.insert(name.clone(), probe(format!("probes/{name}.json"), &seen));
+            let seen = serde_json::from_value(value)
+                .map_err(|source| ReadError::Damaged { path, source })?;
+            evidence
+                .probes
+                .insert(name.clone(), probe(format!("probes/{name}.json"), &seen));
         }
         for (name, value) in json_files(folder, "holds")? {
             let at = |key: &str| value.get(key).and_then(Value::as_u64);
@@ -75,10 +84,13 @@ impl Evidence {
             if let Some(outcomes) = optional(&at.join("outcomes.jsonl"), json_lines)? {
                 evidence.outcomes.insert(launch.clone(), outcomes);
             }
-            let index: Vec<(String, String)> = optional(&at.join("sessions.json"), json)?.unwrap_or_default();
+            let index: Vec<(String, String)> =
+                optional(&at.join("sessions.json"), json)?.unwrap_or_default();
             for (name, file) in index {
                 let log = text(&at.join("session").join(&name))?;
-                evidence.sessions.push(SessionLog::parse(&launch, &file, &log));
+                evidence
+                    .sessions
+                    .push(SessionLog::parse(&launch, &file, &log));
             }
         }
         Ok(evidence)
@@ -86,12 +98,18 @@ impl Evidence {
 }
 
 fn text(path: &Path) -> Result<String, ReadError> {
-    let bytes = fs::read(path).map_err(|source| ReadError::Unreadable { path: path.to_owned(), source })?;
+    let bytes = fs::read(path).map_err(|source| ReadError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn json<T: DeserializeOwned>(path: &Path) -> Result<T, ReadError> {
-    serde_json::from_str(&text(path)?).map_err(|source| ReadError::Damaged { path: path.to_owned(), source })
+    serde_json::from_str(&text(path)?).map_err(|source| ReadError::Damaged {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn json_lines(path: &Path) -> Result<Vec<Value>, ReadError> {
@@ -99,23 +117,40 @@ fn json_lines(path: &Path) -> Result<Vec<Value>, ReadError> {
         .lines()
         .filter(|line| !line.trim().is_empty())
         .map(|line| {
-            serde_json::from_str(line).map_err(|source| ReadError::Damaged { path: path.to_owned(), source })
+            serde_json::from_str(line).map_err(|source| ReadError::Damaged {
+                path: path.to_owned(),
+                source,
+            })
         })
         .collect()
 }
 
 fn lines_of(path: &Path) -> Result<Vec<String>, ReadError> {
-    Ok(optional(path, text)?.unwrap_or_default().lines().map(str::to_owned).collect())
+    Ok(optional(path, text)?
+        .unwrap_or_default()
+        .lines()
+        .map(str::to_owned)
+        .collect())
 }
 
-fn optional<T>(path: &Path, read: impl Fn(&Path) -> Result<T, ReadError>) -> Result<Option<T>, ReadError> {
-    if path.exists() { read(path).map(Some) } else { Ok(None) }
+fn optional<T>(
+    path: &Path,
+    read: impl Fn(&Path) -> Result<T, ReadError>,
+) -> Result<Option<T>, ReadError> {
+    if path.exists() {
+        read(path).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 fn json_files(folder: &Path, sub: &str) -> Result<BTreeMap<String, Value>, ReadError> {
     let mut found = BTreeMap::new();
     for path in files(&folder.join(sub))? {
-        if let Some(stem) = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")) {
+        if let Some(stem) = path
+            .file_name()
+            .and_then(|name| name.to_str()?.strip_suffix(".json"))
+        {
             found.insert(stem.to_owned(), json(&path)?);
         }
     }
@@ -124,7 +159,10 @@ fn json_files(folder: &Path, sub: &str) -> Result<BTreeMap<String, Value>, ReadE
 
 /// The files of a folder, in the order of their names; none where there is no folder.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, ReadError> {
-    let unreadable = |source| ReadError::Unreadable { path: folder.to_owned(), source };
+    let unreadable = |source| ReadError::Unreadable {
+        path: folder.to_owned(),
+        source,
+    };
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -155,7 +193,11 @@ fn probe(file: String, seen: &Surroundings) -> Probe {
             }
         })
         .collect();
-    Probe { file, entries, cwd: text(&seen.cwd) }
+    Probe {
+        file,
+        entries,
+        cwd: text(&seen.cwd),
+    }
 }
 
 /// The fake model's journal, with the tool definitions put back.
@@ -168,7 +210,10 @@ fn journal(folder: &Path) -> Result<Vec<ModelEvent>, ReadError> {
     Ok(events
         .into_iter()
         .map(|mut event| {
-            let hash = event.pointer("/body/tools/stored").and_then(Value::as_str).map(str::to_owned);
+            let hash = event
+                .pointer("/body/tools/stored")
+                .and_then(Value::as_str)
+                .map(str::to_owned);
             if let Some(tools) = hash.and_then(|hash| stored.get(&hash)) {
                 event["body"]["tools"] = tools.clone();
             }
@@ -180,10 +225,18 @@ fn journal(folder: &Path) -> Result<Vec<ModelEvent>, ReadError> {
 fn taps(folder: &Path) -> Result<Vec<Tap>, ReadError> {
     let mut taps = Vec::new();
     for path in files(&folder.join("mcp"))? {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let records = text(&path)?
             .lines()
-            .map(|line| serde_json::from_str(line).map_err(|source| ReadError::Damaged { path: path.clone(), source }))
+            .map(|line| {
+                serde_json::from_str(line).map_err(|source| ReadError::Damaged {
+                    path: path.clone(),
+                    source,
+                })
+            })
             .collect::<Result<Vec<Record>, _>>()?;
         taps.push(tap(format!("mcp/{name}"), records));
     }
@@ -193,8 +246,15 @@ fn taps(folder: &Path) -> Result<Vec<Tap>, ReadError> {
 
 /// One tap journal.
 fn tap(file: String, records: Vec<Record>) -> Tap {
-    let mut tap =
-        Tap { file, words: Vec::new(), env: BTreeMap::new(), started_us: 0, frames: Vec::new(), noise: Vec::new(), exit: None };
+    let mut tap = Tap {
+        file,
+        words: Vec::new(),
+        env: BTreeMap::new(),
+        started_us: 0,
+        frames: Vec::new(),
+        noise: Vec::new(),
+        exit: None,
+    };
     for record in records {
         match record {
             Record::Start(start) => {
@@ -209,7 +269,11 @@ fn tap(file: String, records: Vec<Record>) -> Tap {
                     record::Direction::Err => continue,
                 };
                 match serde_json::from_str(&frame.text) {
-                    Ok(message) => tap.frames.push(Frame { t_us: frame.t_us.0, direction, message }),
+                    Ok(message) => tap.frames.push(Frame {
+                        t_us: frame.t_us.0,
+                        direction,
+                        message,
+                    }),
                     Err(_) => tap.noise.push(frame.text),
                 }
             }

@@ -120,7 +120,9 @@ pub fn find(launch: &str, root: &Path) -> Result<Vec<(SessionLog, String)>, LogE
     let mut found = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
         for entry in entries.flatten() {
             let path = entry.path();
             if path.is_dir() {
@@ -130,7 +132,10 @@ pub fn find(launch: &str, root: &Path) -> Result<Vec<(SessionLog, String)>, LogE
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with("session") && name.contains(".jsonl") {
                 let text = text(&path)?;
-                found.push((SessionLog::parse(launch, &path.display().to_string(), &text), text));
+                found.push((
+                    SessionLog::parse(launch, &path.display().to_string(), &text),
+                    text,
+                ));
             }
         }
     }
@@ -140,7 +145,10 @@ pub fn find(launch: &str, root: &Path) -> Result<Vec<(SessionLog, String)>, LogE
 
 /// The text of a log: plain, or as concatenated zstd frames of which the last may be torn.
 fn text(path: &Path) -> Result<String, LogError> {
-    let unreadable = |source| LogError::Unreadable { path: path.to_owned(), source };
+    let unreadable = |source| LogError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
     let bytes = std::fs::read(path).map_err(unreadable)?;
     // The magic number of a zstd frame (RFC 8878, section 3.1.1).
     if !bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
@@ -166,7 +174,9 @@ mod tests {
     }
 
     fn openings() -> Vec<(String, String)> {
-        ["main", "child"].map(|name| (name.to_owned(), format!("[{name}] Go."))).to_vec()
+        ["main", "child"]
+            .map(|name| (name.to_owned(), format!("[{name}] Go.")))
+            .to_vec()
     }
 
     #[test]
@@ -185,7 +195,11 @@ mod tests {
 
     #[test]
     fn a_torn_tail_is_kept_and_marked() {
-        let log = SessionLog::parse("main", "f", "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"us");
+        let log = SessionLog::parse(
+            "main",
+            "f",
+            "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"us",
+        );
         assert_eq!(log.torn.as_deref(), Some("{\"type\":\"us"));
         assert_eq!(log.id(), Some("s"));
     }

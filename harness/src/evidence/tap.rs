@@ -102,13 +102,19 @@ impl Tap {
         self.frames
             .iter()
             .filter(|frame| frame.direction == Direction::ToServer)
-            .filter(|frame| frame.message.get("method").and_then(Value::as_str) == Some("tools/call"))
+            .filter(|frame| {
+                frame.message.get("method").and_then(Value::as_str) == Some("tools/call")
+            })
             .map(|frame| {
                 let id = frame.message.get("id");
                 let params = frame.message.get("params").cloned().unwrap_or_default();
                 ToolCall {
                     t_us: frame.t_us,
-                    tool: params.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                    tool: params
+                        .get("name")
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        .to_owned(),
                     arguments: params.get("arguments").cloned().unwrap_or_default(),
                     meta: params.get("_meta").cloned(),
                     answer: self
@@ -129,7 +135,12 @@ impl Tap {
         self.calls()
             .iter()
             .filter(|call| call.tool == "session_start" && call.succeeded())
-            .filter_map(|call| call.arguments.get("session_id")?.as_str().map(str::to_owned))
+            .filter_map(|call| {
+                call.arguments
+                    .get("session_id")?
+                    .as_str()
+                    .map(str::to_owned)
+            })
             .collect()
     }
 }

@@ -22,10 +22,18 @@ pub(super) fn findings(reading: &Reading<'_>) -> Vec<Finding> {
         super::judged("empty", &clause(&["RUN-7"]), empty(reading)),
     ];
     if reading.run.needs_plumb() {
-        findings.push(super::judged("namespace", &clause(&["RUN-3", "RUN-5"]), namespace(reading)));
+        findings.push(super::judged(
+            "namespace",
+            &clause(&["RUN-3", "RUN-5"]),
+            namespace(reading),
+        ));
     }
     if !planned_probes(reading).is_empty() {
-        findings.push(super::judged("canaries", &clause(&["ENV-8"]), canaries(reading)));
+        findings.push(super::judged(
+            "canaries",
+            &clause(&["ENV-8"]),
+            canaries(reading),
+        ));
     }
     findings
 }
@@ -40,7 +48,10 @@ fn exit(reading: &Reading<'_>) -> Judged {
     if facts.limit_hit {
         judged.fail(
             Class::ScenarioTimedOut,
-            format!("the scenario was not over within {} s", reading.run.limit.as_secs()),
+            format!(
+                "the scenario was not over within {} s",
+                reading.run.limit.as_secs()
+            ),
         );
     }
     if facts.launches.is_empty() {
@@ -57,7 +68,10 @@ fn exit(reading: &Reading<'_>) -> Judged {
         match launch.end {
             None => judged.fail(Class::NotStopped, format!("`{name}` never ended")),
             Some(End::Signal(signal)) => {
-                judged.fail(Class::Killed, format!("`{name}` was ended by signal {signal}"));
+                judged.fail(
+                    Class::Killed,
+                    format!("`{name}` was ended by signal {signal}"),
+                );
             }
             // The agent answers TERM with exit 0: the signal is remembered, the status not trusted.
             Some(End::Code(code)) => {
@@ -65,10 +79,16 @@ fn exit(reading: &Reading<'_>) -> Judged {
                     let said = last_line(reading, name);
                     judged.fail(
                         Class::Exit,
-                        format!("`{name}` exited {code}, {} expected{said}", launch.expected_exit),
+                        format!(
+                            "`{name}` exited {code}, {} expected{said}",
+                            launch.expected_exit
+                        ),
                     );
                 } else if let Some(signal) = &launch.signalled {
-                    judged.fail(Class::Killed, format!("`{name}` was sent {signal} by the harness"));
+                    judged.fail(
+                        Class::Killed,
+                        format!("`{name}` was sent {signal} by the harness"),
+                    );
                 }
             }
         }
@@ -104,7 +124,10 @@ fn boot(reading: &Reading<'_>) -> Judged {
             .any(|request| request.launch == *name);
         if scripted && !asked {
             let said = last_line(reading, name);
-            judged.fail(Class::NoBoot, format!("`{name}` never asked the model{said}"));
+            judged.fail(
+                Class::NoBoot,
+                format!("`{name}` never asked the model{said}"),
+            );
         }
     }
     judged
@@ -137,7 +160,10 @@ fn mounted(reading: &Reading<'_>) -> Judged {
                     .is_some_and(|tool| tool.contains("plumb"))
             });
             if !offered {
-                judged.fail(Class::NotMounted, format!("`{name}` offers the model no tool of plumb"));
+                judged.fail(
+                    Class::NotMounted,
+                    format!("`{name}` offers the model no tool of plumb"),
+                );
             }
         }
     }
@@ -167,8 +193,16 @@ fn route(reading: &Reading<'_>) -> Judged {
     for stray in &reading.evidence.facts.stray {
         judged.fail(Class::Misrouted, format!("a request went astray: {stray}"));
     }
-    let came = reading.evidence.model.iter().any(|event| event.kind() == "request");
-    let scripted = reading.run.steps.iter().any(|step| matches!(step, Step::Model(_)));
+    let came = reading
+        .evidence
+        .model
+        .iter()
+        .any(|event| event.kind() == "request");
+    let scripted = reading
+        .run
+        .steps
+        .iter()
+        .any(|step| matches!(step, Step::Model(_)));
     if judged.symptoms.is_empty() && scripted && !came {
         return Judged::unobserved("no request came at all, so none is known to have gone right");
     }
@@ -180,9 +214,17 @@ fn timeline(reading: &Reading<'_>) -> Judged {
     let mut judged = Judged::reading(["facts.json".to_owned()]);
     let facts = &reading.evidence.facts;
     for action in facts.actions.iter().filter(|action| !action.done) {
-        judged.fail(Class::StepTimedOut, format!("{}: {}", action.what, action.seen));
+        judged.fail(
+            Class::StepTimedOut,
+            format!("{}: {}", action.what, action.seen),
+        );
     }
-    let planned = reading.run.steps.iter().filter(|step| !matches!(step, Step::Model(_))).count();
+    let planned = reading
+        .run
+        .steps
+        .iter()
+        .filter(|step| !matches!(step, Step::Model(_)))
+        .count();
     if judged.symptoms.is_empty() && facts.actions.len() != planned {
         judged.fail(
             Class::StepTimedOut,
@@ -197,10 +239,16 @@ fn empty(reading: &Reading<'_>) -> Judged {
     let facts = &reading.evidence.facts;
     let mut judged = Judged::reading(["facts.json".to_owned()]);
     for survivor in &facts.survivors {
-        judged.fail(Class::NotStopped, format!("outlived its launch: {survivor}"));
+        judged.fail(
+            Class::NotStopped,
+            format!("outlived its launch: {survivor}"),
+        );
     }
     if !facts.empty {
-        judged.fail(Class::NotStopped, "the supervisor could not show that nothing is left");
+        judged.fail(
+            Class::NotStopped,
+            "the supervisor could not show that nothing is left",
+        );
     }
     judged
 }
@@ -222,7 +270,11 @@ fn namespace(reading: &Reading<'_>) -> Judged {
     for outside in &reading.evidence.outside {
         judged.fail(
             Class::Leaked,
-            format!("record {} of `{}` lies outside the namespace", outside.id(), outside.client()),
+            format!(
+                "record {} of `{}` lies outside the namespace",
+                outside.id(),
+                outside.client()
+            ),
         );
     }
     for torn in &reading.evidence.torn_records {
@@ -231,7 +283,10 @@ fn namespace(reading: &Reading<'_>) -> Judged {
     if !namespace.revoked {
         judged.fail(
             Class::NotStopped,
-            format!("the namespace {} is not over: {}", namespace.id, namespace.detail),
+            format!(
+                "the namespace {} is not over: {}",
+                namespace.id, namespace.detail
+            ),
         );
     }
     judged
@@ -253,7 +308,11 @@ fn canaries(reading: &Reading<'_>) -> Judged {
                 facts.witness
             ));
         }
-        for (variable, value) in probe.entries.iter().filter(|(variable, _)| is_managed(variable)) {
+        for (variable, value) in probe
+            .entries
+            .iter()
+            .filter(|(variable, _)| is_managed(variable))
+        {
             let planted = facts.planted.get(variable);
             if planted.is_some_and(|planted| planted == value) || value.contains("canary") {
                 judged.fail(

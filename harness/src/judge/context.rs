@@ -30,11 +30,17 @@ pub(super) struct Judged {
 
 impl Judged {
     pub(super) fn unobserved(why: impl Into<String>) -> Self {
-        Self { unobserved: Some(why.into()), ..Self::default() }
+        Self {
+            unobserved: Some(why.into()),
+            ..Self::default()
+        }
     }
 
     pub(super) fn reading(files: impl IntoIterator<Item = String>) -> Self {
-        Self { read: files.into_iter().collect(), ..Self::default() }
+        Self {
+            read: files.into_iter().collect(),
+            ..Self::default()
+        }
     }
 
     pub(super) fn fail(&mut self, class: Class, symptom: impl Into<String>) {
@@ -56,7 +62,11 @@ pub(super) enum Resolved {
 impl<'a> Reading<'a> {
     /// Binds the three together.
     pub fn new(run: &'a Run, evidence: &'a Evidence, build: &'a BuildFacts) -> Self {
-        Self { run, evidence, build }
+        Self {
+            run,
+            evidence,
+            build,
+        }
     }
 
     /// The environment that a probe saw.
@@ -70,9 +80,11 @@ impl<'a> Reading<'a> {
     /// The log of a session.
     pub(super) fn session(&self, name: &str) -> Result<&'a SessionLog, Unseen> {
         let openings = self.openings();
-        let mut logs = self.evidence.sessions.iter().filter(|log| {
-            log.name(&openings) == Some(name)
-        });
+        let mut logs = self
+            .evidence
+            .sessions
+            .iter()
+            .filter(|log| log.name(&openings) == Some(name));
         let log = logs
             .next()
             .ok_or_else(|| format!("no session log holds the conversation `{name}`"))?;

@@ -40,11 +40,18 @@ pub(super) fn weigh(run: &Run, findings: &[Finding]) -> (Standing, Vec<String>) 
             surprises.push(format!("{} was not judged at all", flip.check));
         }
     }
-    if !findings.iter().any(|finding| finding.outcome == Outcome::Pass) && run.flips.is_empty() {
+    if !findings
+        .iter()
+        .any(|finding| finding.outcome == Outcome::Pass)
+        && run.flips.is_empty()
+    {
         surprises.push("nothing was checked".to_owned());
     }
-    let standing =
-        if surprises.is_empty() { Standing::AsExpected } else { Standing::Unexpected };
+    let standing = if surprises.is_empty() {
+        Standing::AsExpected
+    } else {
+        Standing::Unexpected
+    };
     (standing, surprises)
 }
 
@@ -62,7 +69,11 @@ mod tests {
         Finding {
             check: check.to_owned(),
             clauses: vec!["ENV-1".into()],
-            outcome: if class.is_some() { Outcome::Fail } else { Outcome::Pass },
+            outcome: if class.is_some() {
+                Outcome::Fail
+            } else {
+                Outcome::Pass
+            },
             class,
             symptoms: class.iter().map(|_| "seen".to_owned()).collect(),
             read: Vec::new(),
@@ -71,14 +82,19 @@ mod tests {
     }
 
     fn flip(check: &str, class: Class) -> Flip {
-        Flip { check: check.to_owned(), class }
+        Flip {
+            check: check.to_owned(),
+            class,
+        }
     }
 
     #[test]
     fn a_control_that_turns_its_check_for_its_reason_is_as_expected() {
         let run = run_with_flips(vec![flip("a", Class::Leaked)]);
-        let (standing, _) =
-            weigh(&run, &[finding("a", Some(Class::Leaked)), finding("b", None)]);
+        let (standing, _) = weigh(
+            &run,
+            &[finding("a", Some(Class::Leaked)), finding("b", None)],
+        );
         assert_eq!(standing, Standing::AsExpected);
     }
 
@@ -95,7 +111,10 @@ mod tests {
         let run = run_with_flips(vec![flip("a", Class::Leaked)]);
         let (standing, surprises) = weigh(
             &run,
-            &[finding("a", Some(Class::Leaked)), finding("b", Some(Class::Missing))],
+            &[
+                finding("a", Some(Class::Leaked)),
+                finding("b", Some(Class::Missing)),
+            ],
         );
         assert_eq!(standing, Standing::Unexpected);
         assert!(surprises[0].starts_with("b failed"), "{surprises:?}");

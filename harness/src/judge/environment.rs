@@ -9,7 +9,8 @@ const PREFIX: &str = "DSH_";
 
 /// Whether a name lies in the managed namespace, in any case of letters.
 pub fn is_managed(name: &str) -> bool {
-    name.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
+    name.get(..PREFIX.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
 }
 
 /// The values a probe saw, and with `exactly` that there are no further managed ones.
@@ -50,7 +51,10 @@ pub(super) fn environment(wanted: &Environment, reading: &Reading<'_>) -> Judged
         }
         for name in &reading.build.further_variables {
             if probe.get(name).is_none() {
-                judged.fail(Class::Missing, format!("{name} is not there (the build adds it)"));
+                judged.fail(
+                    Class::Missing,
+                    format!("{name} is not there (the build adds it)"),
+                );
             }
         }
     }
@@ -124,7 +128,10 @@ pub(super) fn overlap(names: &[String], reading: &Reading<'_>) -> Judged {
     if latest_start > first_end {
         judged.fail(
             Class::Order,
-            format!("{} did not overlap: one ended before the other began", names.join(" and ")),
+            format!(
+                "{} did not overlap: one ended before the other began",
+                names.join(" and ")
+            ),
         );
     }
     judged

@@ -30,11 +30,17 @@ pub(super) fn header(wanted: &Header, reading: &Reading<'_>) -> Judged {
                 }
                 (_, None) => judged.fail(
                     Class::Missing,
-                    format!("the header has no {name}, {} was expected", expected.shown()),
+                    format!(
+                        "the header has no {name}, {} was expected",
+                        expected.shown()
+                    ),
                 ),
                 (_, Some(seen)) => judged.fail(
                     Class::WrongValue,
-                    format!("the header's {name} is `{seen}`, {} was expected", expected.shown()),
+                    format!(
+                        "the header's {name} is `{seen}`, {} was expected",
+                        expected.shown()
+                    ),
                 ),
             },
         }
@@ -56,17 +62,28 @@ pub(super) fn logged_tools(wanted: &SessionOnly, reading: &Reading<'_>) -> Judge
     else {
         return Judged::unobserved("the log has no request header with tools");
     };
-    let Some(request) =
-        reading.evidence.requests(&wanted.session).into_iter().next_back()
+    let Some(request) = reading
+        .evidence
+        .requests(&wanted.session)
+        .into_iter()
+        .next_back()
     else {
         return Judged::unobserved("the model was never asked by this session");
     };
     let mut judged = Judged::reading([log.file.clone(), "model.jsonl".to_owned()]);
-    let wire: Vec<&Json> =
-        request.tools().iter().filter_map(|tool| tool.get("function")).collect();
+    let wire: Vec<&Json> = request
+        .tools()
+        .iter()
+        .filter_map(|tool| tool.get("function"))
+        .collect();
     let names = |tools: &mut dyn Iterator<Item = &Json>| -> Vec<String> {
         tools
-            .map(|tool| tool.get("name").and_then(Json::as_str).unwrap_or_default().to_owned())
+            .map(|tool| {
+                tool.get("name")
+                    .and_then(Json::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
+            })
             .collect()
     };
     let (logged_names, wire_names) = (names(&mut logged.iter()), names(&mut wire.iter().copied()));
@@ -100,19 +117,33 @@ pub(super) fn logged_events(wanted: &SessionOnly, reading: &Reading<'_>) -> Judg
     if reading.build.event_types.is_empty() {
         return Judged::unobserved("the build's folder pins no event types");
     }
-    let mut seen: Vec<&str> =
-        log.events.iter().filter_map(|event| event.get("type")?.as_str()).collect();
+    let mut seen: Vec<&str> = log
+        .events
+        .iter()
+        .filter_map(|event| event.get("type")?.as_str())
+        .collect();
     seen.sort_unstable();
     seen.dedup();
     let mut judged = Judged::reading([log.file.clone()]);
     for kind in &seen {
-        if !reading.build.event_types.iter().any(|pinned| pinned == kind) {
-            judged.fail(Class::Leaked, format!("the event type `{kind}` is not pinned"));
+        if !reading
+            .build
+            .event_types
+            .iter()
+            .any(|pinned| pinned == kind)
+        {
+            judged.fail(
+                Class::Leaked,
+                format!("the event type `{kind}` is not pinned"),
+            );
         }
     }
     for pinned in &reading.build.event_types {
         if !seen.contains(&pinned.as_str()) {
-            judged.fail(Class::Missing, format!("the pinned event type `{pinned}` is not there"));
+            judged.fail(
+                Class::Missing,
+                format!("the pinned event type `{pinned}` is not there"),
+            );
         }
     }
     judged
@@ -126,12 +157,19 @@ pub(super) fn outcome(wanted: &DriverOutcome, reading: &Reading<'_>) -> Judged {
     };
     let mut judged = Judged::reading([format!("launch/{launch}/outcomes.jsonl")]);
     let ok = found.get("ok").and_then(Json::as_bool).unwrap_or(false);
-    let error = found.get("error").map(ToString::to_string).unwrap_or_default();
+    let error = found
+        .get("error")
+        .map(ToString::to_string)
+        .unwrap_or_default();
     if let Some(expected) = wanted.ok
         && expected != ok
     {
         let class = if ok { Class::Leaked } else { Class::Refused };
-        let came = if ok { "succeeded".to_owned() } else { format!("failed: {error}") };
+        let came = if ok {
+            "succeeded".to_owned()
+        } else {
+            format!("failed: {error}")
+        };
         judged.fail(class, format!("the operation `{}` {came}", wanted.of));
         return judged;
     }
@@ -140,7 +178,10 @@ pub(super) fn outcome(wanted: &DriverOutcome, reading: &Reading<'_>) -> Judged {
     {
         judged.fail(
             Class::WrongValue,
-            format!("`{}` failed with {error}, `{text}` was expected in it", wanted.of),
+            format!(
+                "`{}` failed with {error}, `{text}` was expected in it",
+                wanted.of
+            ),
         );
     }
     let Some(at) = &wanted.at else { return judged };
@@ -153,7 +194,10 @@ pub(super) fn outcome(wanted: &DriverOutcome, reading: &Reading<'_>) -> Judged {
                 Class::WrongValue,
                 format!("`{}`{at} is {seen}, {expected} was expected", wanted.of),
             ),
-            None => judged.fail(Class::Missing, format!("`{}` has no value at {at}", wanted.of)),
+            None => judged.fail(
+                Class::Missing,
+                format!("`{}` has no value at {at}", wanted.of),
+            ),
         }
     }
     if let Some(value) = &wanted.value {
@@ -166,11 +210,22 @@ pub(super) fn outcome(wanted: &DriverOutcome, reading: &Reading<'_>) -> Judged {
             (Resolved::Present, Some(seen)) if !seen.is_null() => {}
             (Resolved::Text(text), Some(Json::String(seen))) if text == seen => {}
             (_, None) => {
-                judged.fail(Class::Missing, format!("`{}` has no value at {at}", wanted.of));
+                judged.fail(
+                    Class::Missing,
+                    format!("`{}` has no value at {at}", wanted.of),
+                );
             }
             (_, Some(seen)) => judged.fail(
-                if expected == Resolved::Absent { Class::Leaked } else { Class::WrongValue },
-                format!("`{}`{at} is {seen}, {} was expected", wanted.of, expected.shown()),
+                if expected == Resolved::Absent {
+                    Class::Leaked
+                } else {
+                    Class::WrongValue
+                },
+                format!(
+                    "`{}`{at} is {seen}, {} was expected",
+                    wanted.of,
+                    expected.shown()
+                ),
             ),
         }
     }

@@ -63,12 +63,20 @@ pub struct BuildFacts {
 impl BuildFacts {
     /// What the folder of a build says.
     pub fn of(build: &crate::agent::dsh::Build) -> Self {
-        let contract = ["DSH_HOME", "DSH_SHELL", "DSH_SESSION_ID", "DSH_SESSION_JSONL"];
+        let contract = [
+            "DSH_HOME",
+            "DSH_SHELL",
+            "DSH_SESSION_ID",
+            "DSH_SESSION_JSONL",
+        ];
         let facts = &build.facts;
         let pin = &facts.tools.bash_pin;
         let mut tool_pins = std::collections::BTreeMap::new();
         if let Some(text) = build.file(pin) {
-            tool_pins.insert(facts.tools.bash.name.clone(), String::from_utf8_lossy(text).into_owned());
+            tool_pins.insert(
+                facts.tools.bash.name.clone(),
+                String::from_utf8_lossy(text).into_owned(),
+            );
         }
         Self {
             further_variables: facts
@@ -84,7 +92,10 @@ impl BuildFacts {
             not_applicable: build
                 .not_applicable
                 .iter()
-                .map(|one| NotApplicable { clause: one.id.clone(), reason: one.reason.clone() })
+                .map(|one| NotApplicable {
+                    clause: one.id.clone(),
+                    reason: one.reason.clone(),
+                })
                 .collect(),
             pinned_at: format!("agents/dsh/{}/{pin}", build.name()),
         }

@@ -9,8 +9,10 @@ use crate::verdict::Class;
 /// Text that no system message contains.
 pub(super) fn system_prompt(wanted: &SystemPrompt, reading: &Reading<'_>) -> Judged {
     let requests = reading.evidence.requests_of(None);
-    let systems: Vec<String> =
-        requests.iter().flat_map(|request| request.texts("system")).collect();
+    let systems: Vec<String> = requests
+        .iter()
+        .flat_map(|request| request.texts("system"))
+        .collect();
     if systems.is_empty() {
         return Judged::unobserved("no request had a system message");
     }
@@ -43,8 +45,10 @@ pub(super) fn saw(wanted: &ModelSaw, reading: &Reading<'_>) -> Judged {
     if !asked {
         return Judged::unobserved("the model was never asked");
     }
-    let times: usize =
-        results.iter().map(|result| result.matches(wanted.text.as_str()).count()).sum();
+    let times: usize = results
+        .iter()
+        .map(|result| result.matches(wanted.text.as_str()).count())
+        .sum();
     let mut judged = Judged::reading(["model.jsonl".to_owned()]);
     if times < wanted.times {
         let (class, fate) = reading.evidence.fate_of_note(&wanted.text);
@@ -56,7 +60,11 @@ pub(super) fn saw(wanted: &ModelSaw, reading: &Reading<'_>) -> Judged {
             ),
         );
     } else if times > wanted.times {
-        let class = if wanted.times == 0 { Class::Leaked } else { Class::Duplicate };
+        let class = if wanted.times == 0 {
+            Class::Leaked
+        } else {
+            Class::Duplicate
+        };
         judged.fail(
             class,
             format!(
@@ -88,7 +96,10 @@ pub(super) fn result(wanted: &ToolResult, reading: &Reading<'_>) -> Judged {
     {
         judged.fail(
             Class::WrongValue,
-            format!("the result is `{}`, `{expected}` was expected in it", shorten(text)),
+            format!(
+                "the result is `{}`, `{expected}` was expected in it",
+                shorten(text)
+            ),
         );
     }
     if wanted.as_answered {
@@ -104,16 +115,29 @@ pub(super) fn result(wanted: &ToolResult, reading: &Reading<'_>) -> Judged {
         if answers.is_empty() {
             judged.fail(
                 Class::Missing,
-                format!("plumb never answered a call, yet the model was told `{}`", shorten(text)),
+                format!(
+                    "plumb never answered a call, yet the model was told `{}`",
+                    shorten(text)
+                ),
             );
-        } else if !answers.iter().any(|answer| answer.trim_end() == text.trim_end()) {
+        } else if !answers.iter().any(|answer| is_told(answer, text)) {
             judged.fail(
                 Class::WrongValue,
-                format!("the model was told `{}`, which plumb never said", shorten(text)),
+                format!(
+                    "the model was told `{}`, which plumb never said",
+                    shorten(text)
+                ),
             );
         }
     }
     judged
+}
+
+/// Whether the model was told just what a peer answered; dsh puts `Error: ` before a failure (measured).
+fn is_told(answer: &str, text: &str) -> bool {
+    let answer = answer.trim_end();
+    let text = text.trim_end();
+    text == answer || text.strip_prefix("Error: ") == Some(answer)
 }
 
 /// What the agent printed on its standard error.
@@ -127,13 +151,23 @@ pub(super) fn warnings(wanted: &Warnings, reading: &Reading<'_>) -> Judged {
     if times < wanted.times {
         judged.fail(
             Class::Missing,
-            format!("`{}` was printed {times} times, {} were expected", wanted.text, wanted.times),
+            format!(
+                "`{}` was printed {times} times, {} were expected",
+                wanted.text, wanted.times
+            ),
         );
     } else if times > wanted.times {
-        let class = if wanted.times == 0 { Class::Leaked } else { Class::Duplicate };
+        let class = if wanted.times == 0 {
+            Class::Leaked
+        } else {
+            Class::Duplicate
+        };
         judged.fail(
             class,
-            format!("`{}` was printed {times} times, {} were expected", wanted.text, wanted.times),
+            format!(
+                "`{}` was printed {times} times, {} were expected",
+                wanted.text, wanted.times
+            ),
         );
     }
     judged
@@ -141,11 +175,21 @@ pub(super) fn warnings(wanted: &Warnings, reading: &Reading<'_>) -> Judged {
 
 /// The start of a text, on one line.
 pub(super) fn shorten(text: &str) -> String {
-    let line: String = text.chars().take(160).map(|c| if c == '\n' { ' ' } else { c }).collect();
-    if text.chars().count() > 160 { format!("{line}…") } else { line }
+    let line: String = text
+        .chars()
+        .take(160)
+        .map(|c| if c == '\n' { ' ' } else { c })
+        .collect();
+    if text.chars().count() > 160 {
+        format!("{line}…")
+    } else {
+        line
+    }
 }
 
 /// The text of a JSON string, or the JSON itself.
 pub(super) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -14,7 +14,11 @@ const STAMP: &str = "dev.plumbkit/logical-agent";
 
 /// The last part of a session id, without its separators: what a minted id ends with the start of.
 fn bare(session_id: &str) -> String {
-    session_id.trim_start_matches("session-").chars().filter(|c| *c != '-').collect()
+    session_id
+        .trim_start_matches("session-")
+        .chars()
+        .filter(|c| *c != '-')
+        .collect()
 }
 
 /// Whether `external` is an id minted for the session: its last segment starts the session's id.
@@ -26,10 +30,7 @@ pub(crate) fn is_minted_for(external: &str, session_id: &str) -> bool {
 }
 
 /// The records of a session: those that declared an id minted for it.
-fn of_session<'a>(
-    session: &str,
-    reading: &Reading<'a>,
-) -> Result<Vec<&'a Record>, String> {
+fn of_session<'a>(session: &str, reading: &Reading<'a>) -> Result<Vec<&'a Record>, String> {
     let id = reading.session_id(session)?;
     Ok(reading
         .evidence
@@ -46,37 +47,65 @@ pub(super) fn records(wanted: &Records, reading: &Reading<'_>) -> Judged {
         return Judged::unobserved("the namespace holds no record: nothing ever reached plumb");
     }
     let own = match &wanted.session {
-        None => all.iter().copied().filter(|record| !record.is_agent_row()).collect(),
+        None => all
+            .iter()
+            .copied()
+            .filter(|record| !record.is_agent_row())
+            .collect(),
         Some(session) => match of_session(session, reading) {
             Ok(own) => own,
             Err(why) => return Judged::unobserved(why),
         },
     };
-    let mut judged =
-        Judged::reading(own.iter().map(|record| format!("records/{}.json", record.id())));
+    let mut judged = Judged::reading(
+        own.iter()
+            .map(|record| format!("records/{}.json", record.id())),
+    );
     judged.assumes = reading.evidence.facts.assumes.clone();
     let mut ids: Vec<&str> = own.iter().map(|record| record.id()).collect();
     ids.sort_unstable();
     ids.dedup();
-    let whose = wanted.session.as_deref().map_or(String::new(), |name| format!(" of `{name}`"));
+    let whose = wanted
+        .session
+        .as_deref()
+        .map_or(String::new(), |name| format!(" of `{name}`"));
     let mut count = |expected: Option<usize>, seen: usize, what: &str| {
         let Some(expected) = expected else { return };
         if seen < expected {
-            judged.fail(Class::Missing, format!("{seen} {what}{whose}, {expected} expected"));
+            judged.fail(
+                Class::Missing,
+                format!("{seen} {what}{whose}, {expected} expected"),
+            );
         } else if seen > expected {
-            let class = if expected == 0 { Class::Leaked } else { Class::Duplicate };
+            let class = if expected == 0 {
+                Class::Leaked
+            } else {
+                Class::Duplicate
+            };
             judged.fail(class, format!("{seen} {what}{whose}, {expected} expected"));
         }
     };
-    count(wanted.connections, reading.evidence.connections(&own), "connections");
-    count(wanted.declared, own.iter().filter(|r| !r.external_id().is_empty()).count(), "declared");
+    count(
+        wanted.connections,
+        reading.evidence.connections(&own),
+        "connections",
+    );
+    count(
+        wanted.declared,
+        own.iter().filter(|r| !r.external_id().is_empty()).count(),
+        "declared",
+    );
     let shared = own.iter().filter(|record| record.shared()).count();
     if let Some(expected) = wanted.session_ids
         && ids.len() != expected
     {
         judged.fail(
             Class::WrongValue,
-            format!("{expected} session ids{whose} expected, there are {}: {}", ids.len(), ids.join(", ")),
+            format!(
+                "{expected} session ids{whose} expected, there are {}: {}",
+                ids.len(),
+                ids.join(", ")
+            ),
         );
     }
     if let Some(expected) = wanted.shared
@@ -84,13 +113,18 @@ pub(super) fn records(wanted: &Records, reading: &Reading<'_>) -> Judged {
     {
         judged.fail(
             Class::SharedConnection,
-            format!("{shared} connections{whose} marked shared_connection_detected, {expected} expected"),
+            format!(
+                "{shared} connections{whose} marked shared_connection_detected, {expected} expected"
+            ),
         );
     }
     if let Some(least) = wanted.at_least
         && own.len() < least
     {
-        judged.fail(Class::Missing, format!("{} records{whose}, at least {least} expected", own.len()));
+        judged.fail(
+            Class::Missing,
+            format!("{} records{whose}, at least {least} expected", own.len()),
+        );
     }
     if let Some(clients) = &wanted.clients {
         for record in &own {
@@ -104,7 +138,11 @@ pub(super) fn records(wanted: &Records, reading: &Reading<'_>) -> Judged {
     }
     if let Some(never) = &wanted.never {
         let linked = all.iter().any(|record| record.external_id() == never)
-            || reading.evidence.taps.iter().any(|tap| tap.declared().contains(never));
+            || reading
+                .evidence
+                .taps
+                .iter()
+                .any(|tap| tap.declared().contains(never));
         if linked {
             judged.fail(
                 Class::Leaked,
@@ -121,14 +159,23 @@ pub(super) fn declared(wanted: &Declared, reading: &Reading<'_>) -> Judged {
         Ok(own) => own,
         Err(why) => return Judged::unobserved(why),
     };
-    let mut judged =
-        Judged::reading(own.iter().map(|record| format!("records/{}.json", record.id())));
+    let mut judged = Judged::reading(
+        own.iter()
+            .map(|record| format!("records/{}.json", record.id())),
+    );
     if own.is_empty() {
-        let all: Vec<&str> =
-            reading.evidence.records.iter().map(Record::external_id).collect();
+        let all: Vec<&str> = reading
+            .evidence
+            .records
+            .iter()
+            .map(Record::external_id)
+            .collect();
         judged.fail(
             Class::Missing,
-            format!("no record declared an id of `{}`; declared were {all:?}", wanted.session),
+            format!(
+                "no record declared an id of `{}`; declared were {all:?}",
+                wanted.session
+            ),
         );
         return judged;
     }
@@ -148,7 +195,10 @@ pub(super) fn declared(wanted: &Declared, reading: &Reading<'_>) -> Judged {
         {
             judged.fail(
                 Class::WrongValue,
-                format!("the purpose is `{}`, `{purpose}` expected", record.purpose()),
+                format!(
+                    "the purpose is `{}`, `{purpose}` expected",
+                    record.purpose()
+                ),
             );
         }
         if let Some(folder) = &folder
@@ -161,7 +211,8 @@ pub(super) fn declared(wanted: &Declared, reading: &Reading<'_>) -> Judged {
         }
         let prefix = wanted.prefix.as_deref().unwrap_or("dsh");
         if wanted.minted
-            && let Some(why) = not_minted(record.external_id(), prefix, record.folder(), &session_id)
+            && let Some(why) =
+                not_minted(record.external_id(), prefix, record.folder(), &session_id)
         {
             judged.fail(Class::WrongValue, why);
         }
@@ -172,14 +223,18 @@ pub(super) fn declared(wanted: &Declared, reading: &Reading<'_>) -> Judged {
 /// Why an id is not `<prefix>-<slug of the workspace>-<start of the session id>`; none if it is.
 fn not_minted(external: &str, prefix: &str, folder: &str, session_id: &str) -> Option<String> {
     let base = folder.rsplit('/').next().unwrap_or_default().to_lowercase();
-    let slug: String =
-        base.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let slug: String = base
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     let slug = slug.trim_matches('-');
     let start = format!("{prefix}-{slug}-");
     if external.starts_with(&start) && is_minted_for(external, session_id) {
         return None;
     }
-    Some(format!("the declared id is `{external}`, `{start}<start of {session_id}>` expected"))
+    Some(format!(
+        "the declared id is `{external}`, `{start}<start of {session_id}>` expected"
+    ))
 }
 
 /// Every `tools/call` that the selected connections carried, in the order of time.
@@ -189,13 +244,17 @@ fn traffic<'a>(wanted: &Calls, reading: &Reading<'a>) -> Result<Vec<(&'a Tap, To
         (Some(session), _) => {
             let id = reading.session_id(session)?;
             serves
-                .filter(|tap| tap.declared().iter().any(|declared| is_minted_for(declared, &id)))
+                .filter(|tap| {
+                    tap.declared()
+                        .iter()
+                        .any(|declared| is_minted_for(declared, &id))
+                })
                 .collect()
         }
         // The agent's own client, not the plugin's and not the sender of notes.
-        (None, Some(_)) => {
-            serves.filter(|tap| tap.client() == Some("dsh-mcp-client")).collect()
-        }
+        (None, Some(_)) => serves
+            .filter(|tap| tap.client() == Some("dsh-mcp-client"))
+            .collect(),
         (None, None) => serves.collect(),
     };
     let mut calls: Vec<(&Tap, ToolCall)> = own
@@ -221,7 +280,10 @@ pub(super) fn calls(wanted: &Calls, reading: &Reading<'_>) -> Judged {
     let mut judged = Judged::reading(files);
     let seen: Vec<&str> = calls.iter().map(|(_, call)| call.tool.as_str()).collect();
     if seen != wanted.calls {
-        let mut sorted = (seen.clone(), wanted.calls.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut sorted = (
+            seen.clone(),
+            wanted.calls.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
         sorted.0.sort_unstable();
         sorted.1.sort_unstable();
         let class = if sorted.0 == sorted.1 {
@@ -233,10 +295,17 @@ pub(super) fn calls(wanted: &Calls, reading: &Reading<'_>) -> Judged {
         } else {
             Class::WrongValue
         };
-        judged.fail(class, format!("the calls were {seen:?}, {:?} expected", wanted.calls));
+        judged.fail(
+            class,
+            format!("the calls were {seen:?}, {:?} expected", wanted.calls),
+        );
     }
     for (position, expected) in &wanted.arguments {
-        let Some((_, call)) = position.parse::<usize>().ok().and_then(|idx| calls.get(idx)) else {
+        let Some((_, call)) = position
+            .parse::<usize>()
+            .ok()
+            .and_then(|idx| calls.get(idx))
+        else {
             judged.fail(Class::Missing, format!("there is no call {position}"));
             continue;
         };
@@ -246,19 +315,33 @@ pub(super) fn calls(wanted: &Calls, reading: &Reading<'_>) -> Judged {
             if seen != value {
                 judged.fail(
                     Class::WrongValue,
-                    format!("call {position} ({}) has {key} {}, {} expected", call.tool, plain(seen), plain(value)),
+                    format!(
+                        "call {position} ({}) has {key} {}, {} expected",
+                        call.tool,
+                        plain(seen),
+                        plain(value)
+                    ),
                 );
             }
         }
     }
     if let Some(stamped) = wanted.stamped {
         for (idx, (_, call)) in calls.iter().enumerate() {
-            let has = call.meta.as_ref().is_some_and(|meta| meta.get(STAMP).is_some());
+            let has = call
+                .meta
+                .as_ref()
+                .is_some_and(|meta| meta.get(STAMP).is_some());
             let declares = call.tool == "session_start";
             if !declares && has != stamped {
-                let (class, not) =
-                    if stamped { (Class::Missing, "no") } else { (Class::Leaked, "a") };
-                judged.fail(class, format!("call {idx} ({}) carries {not} stamp", call.tool));
+                let (class, not) = if stamped {
+                    (Class::Missing, "no")
+                } else {
+                    (Class::Leaked, "a")
+                };
+                judged.fail(
+                    class,
+                    format!("call {idx} ({}) carries {not} stamp", call.tool),
+                );
             }
         }
     }
@@ -278,12 +361,31 @@ pub(super) fn effects(wanted: &Effects, reading: &Reading<'_>) -> Judged {
         (times, tool.clone(), "effects.jsonl")
     } else {
         let name = wanted.name.clone().unwrap_or_default();
-        (reading.evidence.counted.get(&name).copied().unwrap_or_default(), name, "counted.jsonl")
+        (
+            reading
+                .evidence
+                .counted
+                .get(&name)
+                .copied()
+                .unwrap_or_default(),
+            name,
+            "counted.jsonl",
+        )
     };
     let mut judged = Judged::reading([file.to_owned()]);
     if times != wanted.times {
-        let class = if times > wanted.times { Class::Duplicate } else { Class::Missing };
-        judged.fail(class, format!("`{what}` took effect {times} times, {} expected", wanted.times));
+        let class = if times > wanted.times {
+            Class::Duplicate
+        } else {
+            Class::Missing
+        };
+        judged.fail(
+            class,
+            format!(
+                "`{what}` took effect {times} times, {} expected",
+                wanted.times
+            ),
+        );
     }
     judged
 }
@@ -294,7 +396,10 @@ pub(super) fn log(wanted: &LogLines, reading: &Reading<'_>) -> Judged {
     if lines.is_empty() {
         return Judged::unobserved("the daemon's log has no line of this scenario's sessions");
     }
-    let found: Vec<&String> = lines.iter().filter(|line| line.contains(&wanted.text)).collect();
+    let found: Vec<&String> = lines
+        .iter()
+        .filter(|line| line.contains(&wanted.text))
+        .collect();
     let mut judged = Judged::reading(["daemon.log".to_owned()]);
     if found.len() != wanted.times {
         let class = if wanted.text.contains("shared connection") {
@@ -304,11 +409,19 @@ pub(super) fn log(wanted: &LogLines, reading: &Reading<'_>) -> Judged {
         } else {
             Class::Missing
         };
-        let example = found.first().map(|line| format!(": {}", shorten(line))).unwrap_or_default();
+        let example = found
+            .first()
+            .map(|line| format!(": {}", shorten(line)))
+            .unwrap_or_default();
         let text = if wanted.text.contains("shared connection") {
             "the daemon reported a shared connection".to_owned()
         } else {
-            format!("`{}` is in the log {} times, {} expected", wanted.text, found.len(), wanted.times)
+            format!(
+                "`{}` is in the log {} times, {} expected",
+                wanted.text,
+                found.len(),
+                wanted.times
+            )
         };
         judged.fail(class, format!("{text}{example}"));
     }
@@ -330,16 +443,24 @@ pub(super) fn pins(wanted: &Pins, reading: &Reading<'_>) -> Judged {
         Err(why) => return Judged::unobserved(why),
     };
     let mut judged = Judged::reading(["pins.json".to_owned()]);
-    let own: Vec<&crate::evidence::Pin> =
-        rows.iter().filter(|row| is_minted_for(&row.agent, &id)).collect();
+    let own: Vec<&crate::evidence::Pin> = rows
+        .iter()
+        .filter(|row| is_minted_for(&row.agent, &id))
+        .collect();
     if own.is_empty() {
-        judged.fail(Class::Missing, format!("no row for an id of `{}`", wanted.session));
+        judged.fail(
+            Class::Missing,
+            format!("no row for an id of `{}`", wanted.session),
+        );
     }
     for row in own {
         if row.workspace != expected {
             judged.fail(
                 Class::WrongValue,
-                format!("{} is pinned to `{}`, `{expected}` expected", row.agent, row.workspace),
+                format!(
+                    "{} is pinned to `{}`, `{expected}` expected",
+                    row.agent, row.workspace
+                ),
             );
         }
     }

@@ -16,8 +16,7 @@ pub(super) fn pin(wanted: &ToolPin, reading: &Reading<'_>) -> Judged {
     if requests.is_empty() {
         return Judged::unobserved("the model was never asked");
     }
-    let mut judged =
-        Judged::reading(["model.jsonl".to_owned(), reading.build.pinned_at.clone()]);
+    let mut judged = Judged::reading(["model.jsonl".to_owned(), reading.build.pinned_at.clone()]);
     for request in requests {
         let session = request.session.clone().unwrap_or_default();
         let Some(tool) = request.tool(&wanted.tool) else {
@@ -29,7 +28,10 @@ pub(super) fn pin(wanted: &ToolPin, reading: &Reading<'_>) -> Judged {
         };
         let sent = pretty(tool);
         if sent != *pinned {
-            judged.fail(Class::WrongValue, first_difference(&wanted.tool, pinned, &sent));
+            judged.fail(
+                Class::WrongValue,
+                first_difference(&wanted.tool, pinned, &sent),
+            );
             break;
         }
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub(crate) use script::launch_of;
-pub use script::{Action, Scripts, compile, gate, opening};
+pub use script::{Action, Paths, Scripts, compile, gate, opening};
 pub use words::{Vocabulary, VocabularyError};
 
 use crate::scenario::{Case, Expect, Launch, Peer, Red, Scenario, Session, Start, Step};
@@ -50,7 +50,9 @@ impl RunId {
     /// The name that reports print: the stem of the scenario's path, with case and control.
     pub fn stem(&self) -> String {
         let whole = self.to_string();
-        whole.rsplit_once('/').map_or(whole.clone(), |(_, stem)| stem.to_owned())
+        whole
+            .rsplit_once('/')
+            .map_or(whole.clone(), |(_, stem)| stem.to_owned())
     }
 }
 
@@ -88,9 +90,11 @@ pub struct Run {
 impl Run {
     /// Whether any launch talks to plumb.
     pub fn needs_plumb(&self) -> bool {
-        self.launches
-            .values()
-            .any(|launch| launch.mcp.is_some_and(|mcp| mcp != crate::scenario::Mcp::None))
+        self.launches.values().any(|launch| {
+            launch
+                .mcp
+                .is_some_and(|mcp| mcp != crate::scenario::Mcp::None)
+        })
     }
 }
 
@@ -142,7 +146,10 @@ pub fn expand(scenarios: &[Scenario], subject: &Subject, controls: Controls) -> 
                 .case
                 .as_ref()
                 .and_then(|name| file.case.iter().find(|case| case.name == *name));
-            let builds = red.builds.as_ref().or(case.and_then(|case| case.builds.as_ref()));
+            let builds = red
+                .builds
+                .as_ref()
+                .or(case.and_then(|case| case.builds.as_ref()));
             if shows(builds) {
                 runs.push(control(plain(scenario, subject, case), red, idx + 1));
             }
@@ -165,7 +172,11 @@ pub fn again(
     let run = plain(scenario, subject, case);
     match control_idx {
         None => Some(run),
-        Some(idx) => Some(control(run, scenario.file.red.get(idx.checked_sub(1)?)?, idx)),
+        Some(idx) => Some(control(
+            run,
+            scenario.file.red.get(idx.checked_sub(1)?)?,
+            idx,
+        )),
     }
 }
 
@@ -186,15 +197,24 @@ fn plain(scenario: &Scenario, subject: &Subject, case: Option<&Case>) -> Run {
         steps = case.step.clone().unwrap_or(steps);
         expects.retain(|expect| !case.without.contains(&expect.check));
         for changed in &case.expect {
-            match expects.iter_mut().find(|expect| expect.check == changed.check) {
+            match expects
+                .iter_mut()
+                .find(|expect| expect.check == changed.check)
+            {
                 Some(place) => *place = changed.clone(),
                 None => expects.push(changed.clone()),
             }
         }
     }
     expects.retain(|expect| {
-        expect.revisions.as_ref().is_none_or(|names| names.contains(&subject.revision))
-            && expect.builds.as_ref().is_none_or(|names| names.contains(&subject.build))
+        expect
+            .revisions
+            .as_ref()
+            .is_none_or(|names| names.contains(&subject.revision))
+            && expect
+                .builds
+                .as_ref()
+                .is_none_or(|names| names.contains(&subject.build))
     });
     let stream_idle = longest_gate(&steps) + STREAM_SLACK;
     Run {
@@ -234,7 +254,12 @@ fn control(mut run: Run, red: &Red, idx: usize) -> Run {
         crate::judge::BUILT_IN.contains(&check)
             || run.expects.iter().any(|expect| expect.check == check)
     };
-    run.flips = red.flips.iter().filter(|flip| applies(&flip.check)).cloned().collect();
+    run.flips = red
+        .flips
+        .iter()
+        .filter(|flip| applies(&flip.check))
+        .cloned()
+        .collect();
     run
 }
 
@@ -269,8 +294,12 @@ pub(crate) mod tests_support {
     use crate::verdict::Flip;
 
     pub(crate) fn run_with_flips(flips: Vec<Flip>) -> Run {
-        let scenario = scenario::read("family/stem", "format = 1\ntitle = 't'\nwhy = 'w'\n").unwrap();
-        let subject = Subject { build: "b".into(), revision: "note".into() };
+        let scenario =
+            scenario::read("family/stem", "format = 1\ntitle = 't'\nwhy = 'w'\n").unwrap();
+        let subject = Subject {
+            build: "b".into(),
+            revision: "note".into(),
+        };
         let mut run = again(&scenario, &subject, None, None).unwrap();
         run.flips = flips;
         run

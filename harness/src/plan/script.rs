@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::words::object;
 use super::{Run, Vocabulary};
-use crate::scenario::{Call, Command, Model, Step};
+use crate::scenario::{Call, Command, Model, Place, Step};
 
 /// What a run's timeline comes to.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +44,16 @@ pub fn gate(idx: usize) -> String {
     format!("step-{idx}")
 }
 
-/// Compiles the timeline of `run`; `bin` is the folder of the scenario's generated commands.
-pub fn compile(run: &Run, words: &Vocabulary, bin: &Path) -> Scripts {
+/// Where things of a run lie: what a script has to name.
+pub struct Paths<'a> {
+    /// The folder of the scenario's generated commands.
+    pub bin: &'a Path,
+    /// The path of a folder of the scenario.
+    pub place: &'a dyn Fn(&Place) -> Option<String>,
+}
+
+/// Compiles the timeline of `run`.
+pub fn compile(run: &Run, words: &Vocabulary, paths: &Paths<'_>) -> Scripts {
     let mut replies: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     let mut actions = Vec::new();
     let mut steps: BTreeMap<&str, usize> = BTreeMap::new();
@@ -53,7 +61,11 @@ pub fn compile(run: &Run, words: &Vocabulary, bin: &Path) -> Scripts {
     let mut barrier = None;
     for (idx, step) in run.steps.iter().enumerate() {
         let Step::Model(model) = step else {
-            actions.push(Action { idx, after: sent, step: step.clone() });
+            actions.push(Action {
+                idx,
+                after: sent,
+                step: step.clone(),
+            });
             barrier = Some(gate(idx));
             continue;
         };
@@ -66,7 +78,7 @@ pub fn compile(run: &Run, words: &Vocabulary, bin: &Path) -> Scripts {
             "session": session,
             "step": *step,
             "gates": gates,
-            "reply": reply(model, words, bin),
+            "reply": reply(model, words, paths),
         }));
         *step += 1;
     }
@@ -88,7 +100,11 @@ pub fn compile(run: &Run, words: &Vocabulary, bin: &Path) -> Scripts {
             (launch.clone(), script)
         })
         .collect();
-    Scripts { models, actions, replies: sent }
+    Scripts {
+        models,
+        actions,
+        replies: sent,
+    }
 }
 
 /// The launch that a session runs in: its own, else its parent's, else `main`.
@@ -103,7 +119,7 @@ pub(crate) fn launch_of<'a>(run: &'a Run, session: &str) -> &'a str {
     }
 }
 
-fn reply(model: &Model, words: &Vocabulary, bin: &Path) -> Value {
+fn reply(model: &Model, words: &Vocabulary, paths: &Paths<'_>) -> Value {
     if let Some(text) = &model.say {
         return json!({ "say": text });
     }
@@ -114,14 +130,14 @@ fn reply(model: &Model, words: &Vocabulary, bin: &Path) -> Value {
         .call
         .iter()
         .chain(model.calls.iter().flatten())
-        .map(|one| call(one, words, bin))
+        .map(|one| call(one, words, paths))
         .collect();
     json!({ "calls": calls })
 }
 
-fn call(call: &Call, words: &Vocabulary, bin: &Path) -> Value {
+fn call(call: &Call, words: &Vocabulary, paths: &Paths<'_>) -> Value {
     let background = call.background.unwrap_or(false);
-    let (tool, mut arguments) = verb(call, words, bin, background);
+    let (tool, mut arguments) = verb(call, words, paths, background);
     arguments.extend(object(&call.with.clone().unwrap_or_default()));
     json!({ "tool": tool, "arguments": arguments })
 }
@@ -129,12 +145,15 @@ fn call(call: &Call, words: &Vocabulary, bin: &Path) -> Value {
 fn verb(
     call: &Call,
     words: &Vocabulary,
-    bin: &Path,
+    paths: &Paths<'_>,
     background: bool,
 ) -> (Value, Map<String, Value>) {
     if let Some(commands) = &call.bash {
         let mut arguments = object(&words.bash.extra);
-        arguments.insert(words.bash.command.clone(), json!(shell(commands, bin)));
+        arguments.insert(
+            words.bash.command.clone(),
+            json!(shell(commands, paths.bin)),
+        );
         if background {
             arguments.extend(object(&words.bash.background));
         }
@@ -168,7 +187,11 @@ fn verb(
         Some((server, tool)) => json!({ "of": server, "name": tool }),
         None => named(name),
     };
-    (tool, object(&call.arguments.clone().unwrap_or_default()))
+    let mut arguments = object(&call.arguments.clone().unwrap_or_default());
+    for (name, place) in call.folders.iter().flatten() {
+        arguments.insert(name.clone(), json!((paths.place)(place)));
+    }
+    (tool, arguments)
 }
 
 fn named(tool: &str) -> Value {

@@ -57,10 +57,19 @@ impl Plumb {
         let call_of = Call {
             argv: vec![self.program.display().to_string()],
             env,
-            cwd: self.program.parent().map_or_else(|| PathBuf::from("/"), Path::to_path_buf),
+            cwd: self
+                .program
+                .parent()
+                .map_or_else(|| PathBuf::from("/"), Path::to_path_buf),
             within_ms: WITHIN_MS,
         };
-        call(&call_of, &Extra { args: &args, ..Extra::default() })
+        call(
+            &call_of,
+            &Extra {
+                args: &args,
+                ..Extra::default()
+            },
+        )
     }
 
     /// Runs one command that has to succeed.
@@ -69,15 +78,26 @@ impl Plumb {
         if answer.status == Status::Code(0) {
             return Ok(answer.stdout);
         }
-        let said = [&answer.stderr, &answer.stdout].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
-        Err(PlumbError::Refused { command: self.shown(words), status: answer.status, said: said.join(" ") })
+        let said = [&answer.stderr, &answer.stdout]
+            .map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+        Err(PlumbError::Refused {
+            command: self.shown(words),
+            status: answer.status,
+            said: said.join(" "),
+        })
     }
 
     /// The last line of `version`.
     pub fn version(&self) -> Result<String, PlumbError> {
         let answer = self.succeed(&["version"])?;
         let text = String::from_utf8_lossy(&answer).into_owned();
-        Ok(text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned())
+        Ok(text
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default()
+            .trim()
+            .to_owned())
     }
 
     /// Where it keeps its things, as it says itself.
@@ -86,7 +106,10 @@ impl Plumb {
         let answer = self.succeed(&words)?;
         dialect
             .read_service(&answer)
-            .map_err(|source| PlumbError::Unreadable { command: self.shown(&words), source })
+            .map_err(|source| PlumbError::Unreadable {
+                command: self.shown(&words),
+                source,
+            })
     }
 
     fn shown(&self, words: &[&str]) -> String {

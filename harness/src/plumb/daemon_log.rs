@@ -11,8 +11,10 @@ pub fn narrow(log: &str, ids: &BTreeSet<String>) -> String {
     loop {
         let before = ours.len();
         for line in log.lines() {
-            let linked: Vec<&str> =
-                ["adopted", "previous"].iter().filter_map(|key| value(line, key)).collect();
+            let linked: Vec<&str> = ["adopted", "previous"]
+                .iter()
+                .filter_map(|key| value(line, key))
+                .collect();
             if linked.iter().any(|id| ours.contains(*id)) {
                 ours.extend(linked.iter().map(|id| (*id).to_owned()));
                 ours.extend(value(line, "session_id").map(str::to_owned));

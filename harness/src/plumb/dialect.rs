@@ -164,7 +164,8 @@ impl Dialect {
     /// Reads where plumb keeps its things, as it says itself.
     pub fn read_service(&self, answer: &[u8]) -> Result<Service, Unreadable> {
         let answer = parse(answer)?;
-        let path = |want, pointer: &str| text_at(&answer, want, pointer).map(std::path::PathBuf::from);
+        let path =
+            |want, pointer: &str| text_at(&answer, want, pointer).map(std::path::PathBuf::from);
         Ok(Service {
             sessions: path("session folder", &self.service_sessions)?,
             state: path("state folder", &self.service_state)?,

@@ -6,9 +6,17 @@ use crate::verdict::{Outcome, Standing, Verdict};
 
 /// The whole report.
 pub fn json_report(verdicts: &[Verdict]) -> Value {
-    let as_expected = verdicts.iter().filter(|one| one.standing == Standing::AsExpected).count();
+    let as_expected = verdicts
+        .iter()
+        .filter(|one| one.standing == Standing::AsExpected)
+        .count();
     let checks = verdicts.iter().flat_map(|verdict| &verdict.findings);
-    let count = |outcome| checks.clone().filter(|finding| finding.outcome == outcome).count();
+    let count = |outcome| {
+        checks
+            .clone()
+            .filter(|finding| finding.outcome == outcome)
+            .count()
+    };
     json!({
         "format": 1,
         "scenarios": { "run": verdicts.len(), "as_expected": as_expected },

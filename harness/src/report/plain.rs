@@ -40,13 +40,24 @@ pub fn page(verdict: &Verdict) -> String {
     match (verdict.standing, control) {
         (Standing::AsExpected, false) => format!(" PASS {stem}\n"),
         (Standing::AsExpected, true) => {
-            let turned: Vec<String> =
-                verdict.flips.iter().map(|flip| format!("{} ({})", flip.check, flip.class.code())).collect();
-            format!("  red {stem}: {}; turned {}\n", verdict.title, turned.join(", "))
+            let turned: Vec<String> = verdict
+                .flips
+                .iter()
+                .map(|flip| format!("{} ({})", flip.check, flip.class.code()))
+                .collect();
+            format!(
+                "  red {stem}: {}; turned {}\n",
+                verdict.title,
+                turned.join(", ")
+            )
         }
         (Standing::Unexpected, false) => {
             let symptoms = verdict.symptoms();
-            let all = if symptoms.is_empty() { verdict.surprises.clone() } else { symptoms };
+            let all = if symptoms.is_empty() {
+                verdict.surprises.clone()
+            } else {
+                symptoms
+            };
             format!(" FAIL {stem}: {}\n", all.join("; ").replace('\n', " "))
         }
         (Standing::Unexpected, true) => {
@@ -65,22 +76,52 @@ impl Plain {
         let mut page_of = Page::default();
         match event {
             Event::Getting { what } => page_of.err = format!("{what}\n"),
-            Event::Ready { build, version, hash, executable, revision } => {
+            Event::Ready {
+                build,
+                version,
+                hash,
+                executable,
+                revision,
+            } => {
                 page_of.err = format!(
                     "dsh {build}: version {version}, revision {revision}, {}…\n    {}\n",
                     &hash[..hash.len().min(16)],
                     executable.display()
                 );
             }
-            Event::Plumb { program, version, isolation } => {
-                page_of.err = format!("plumb binary {}, {version}; isolation {isolation}\n", program.display());
+            Event::Plumb {
+                program,
+                version,
+                isolation,
+            } => {
+                page_of.err = format!(
+                    "plumb binary {}, {version}; isolation {isolation}\n",
+                    program.display()
+                );
             }
-            Event::Started { runs, jobs, results } => {
-                page_of.err = format!("{runs} runs, {jobs} at a time; evidence in {}\n\n", results.display());
+            Event::Started {
+                runs,
+                jobs,
+                results,
+            } => {
+                page_of.err = format!(
+                    "{runs} runs, {jobs} at a time; evidence in {}\n\n",
+                    results.display()
+                );
             }
             Event::Begun { .. } => {}
-            Event::Judged { verdict, folder, again, .. } => self.judged(verdict, &mut page_of, folder, again),
-            Event::Broken { id, build, what, folder } => {
+            Event::Judged {
+                verdict,
+                folder,
+                again,
+                ..
+            } => self.judged(verdict, &mut page_of, folder, again),
+            Event::Broken {
+                id,
+                build,
+                what,
+                folder,
+            } => {
                 self.unexpected.push(format!("{build}: {id}"));
                 page_of.out = format!(
                     " FAIL {}: the harness broke: {what}\n       evidence: {}\n",
@@ -89,7 +130,12 @@ impl Plain {
                 );
             }
             Event::Stopped { why } => page_of.out = format!("e2e: STOPPED: {why}\n"),
-            Event::Over { wall_us, cpu_us, results, assumes } => {
+            Event::Over {
+                wall_us,
+                cpu_us,
+                results,
+                assumes,
+            } => {
                 page_of.out = self.sum(*wall_us, *cpu_us);
                 if !assumes.is_empty() {
                     let _ = writeln!(
@@ -104,7 +150,13 @@ impl Plain {
         page_of
     }
 
-    fn judged(&mut self, verdict: &Verdict, page_of: &mut Page, folder: &std::path::Path, again: &str) {
+    fn judged(
+        &mut self,
+        verdict: &Verdict,
+        page_of: &mut Page,
+        folder: &std::path::Path,
+        again: &str,
+    ) {
         if self.build.as_deref() != Some(&verdict.build) {
             self.build = Some(verdict.build.clone());
             self.builds += 1;
@@ -112,12 +164,20 @@ impl Plain {
         }
         self.scenarios += usize::from(verdict.flips.is_empty());
         self.controls += usize::from(!verdict.flips.is_empty());
-        self.checks += verdict.findings.iter().filter(|finding| finding.outcome == Outcome::Pass).count();
-        self.not_applicable +=
-            verdict.findings.iter().filter(|finding| finding.outcome == Outcome::NotApplicable).count();
+        self.checks += verdict
+            .findings
+            .iter()
+            .filter(|finding| finding.outcome == Outcome::Pass)
+            .count();
+        self.not_applicable += verdict
+            .findings
+            .iter()
+            .filter(|finding| finding.outcome == Outcome::NotApplicable)
+            .count();
         page_of.out.push_str(&page(verdict));
         if verdict.standing == Standing::Unexpected {
-            self.unexpected.push(format!("{}: {}", verdict.build, verdict.scenario));
+            self.unexpected
+                .push(format!("{}: {}", verdict.build, verdict.scenario));
             for surprise in &verdict.surprises {
                 let _ = writeln!(page_of.out, "       {}", surprise.replace('\n', " "));
             }

@@ -148,7 +148,10 @@ impl Launch {
         Self {
             home: change.home.or(self.home),
             persistence: change.persistence.or(self.persistence),
-            sessions_root: change.sessions_root.clone().or_else(|| self.sessions_root.clone()),
+            sessions_root: change
+                .sessions_root
+                .clone()
+                .or_else(|| self.sessions_root.clone()),
             drive: change.drive.or(self.drive),
             ops: change.ops.clone().or_else(|| self.ops.clone()),
             mcp: change.mcp.or(self.mcp),

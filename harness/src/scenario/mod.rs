@@ -154,7 +154,9 @@ pub struct Mistake {
 
 impl Diagnostic for Mistake {
     fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
-        self.hint.as_ref().map(|hint| Box::new(hint) as Box<dyn std::fmt::Display>)
+        self.hint
+            .as_ref()
+            .map(|hint| Box::new(hint) as Box<dyn std::fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn miette::SourceCode> {
@@ -163,7 +165,10 @@ impl Diagnostic for Mistake {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let span = self.span?;
-        Some(Box::new(std::iter::once(LabeledSpan::new_with_span(Some("here".into()), span))))
+        Some(Box::new(std::iter::once(LabeledSpan::new_with_span(
+            Some("here".into()),
+            span,
+        ))))
     }
 }
 
@@ -184,11 +189,15 @@ pub fn read(id: &str, text: &str) -> Result<Scenario, Mistake> {
     valid::check(&file).map_err(|found| {
         let span = found.near.as_deref().and_then(|near| {
             let quoted = format!("\"{near}\"");
-            text.find(&quoted).map(|at| SourceSpan::from((at, quoted.len())))
+            text.find(&quoted)
+                .map(|at| SourceSpan::from((at, quoted.len())))
         });
         mistake(found.what, found.hint, span)
     })?;
-    Ok(Scenario { id: id.to_owned(), file })
+    Ok(Scenario {
+        id: id.to_owned(),
+        file,
+    })
 }
 
 #[cfg(test)]
@@ -202,12 +211,18 @@ mod tests {
             Ok(_) => "ok".to_owned(),
             Err(mistake) => mistake.what,
         };
-        assert!(found.contains(expected), "found: {found}\nexpected: {expected}");
+        assert!(
+            found.contains(expected),
+            "found: {found}\nexpected: {expected}"
+        );
     }
 
     #[test]
     fn an_unknown_key_is_named_with_the_choices() {
-        check("[launch.main]\nhoem = 'ambient'", "unknown field `hoem`, expected one of `home`");
+        check(
+            "[launch.main]\nhoem = 'ambient'",
+            "unknown field `hoem`, expected one of `home`",
+        );
     }
 
     #[test]
@@ -220,12 +235,18 @@ mod tests {
 
     #[test]
     fn a_gate_needs_a_deadline() {
-        check("[[step]]\ngate = { until = 'declared' }", "missing field `within`");
+        check(
+            "[[step]]\ngate = { until = 'declared' }",
+            "missing field `within`",
+        );
     }
 
     #[test]
     fn an_expectation_has_exactly_one_kind() {
-        check("[[expect]]\ncheck = 'a'\nclause = ['ENV-1']", "`a` states nothing to expect");
+        check(
+            "[[expect]]\ncheck = 'a'\nclause = ['ENV-1']",
+            "`a` states nothing to expect",
+        );
         check(
             "[[expect]]\ncheck = 'a'\nclause = ['ENV-1']\nwarnings = { text = 'x', times = 1 }\n\
              effects = { name = 'e', times = 1 }",
@@ -235,18 +256,25 @@ mod tests {
 
     #[test]
     fn two_checks_of_one_name_are_refused() {
-        let one = "[[expect]]\ncheck = 'a'\nclause = ['ENV-1']\nwarnings = { text = 'x', times = 1 }\n";
+        let one =
+            "[[expect]]\ncheck = 'a'\nclause = ['ENV-1']\nwarnings = { text = 'x', times = 1 }\n";
         check(&format!("{one}{one}"), "two checks are named `a`");
     }
 
     #[test]
     fn a_step_for_an_unknown_session_is_refused() {
-        check("[[step]]\nmodel = { for = 'cihld', say = 'x' }", "no session is named `cihld`");
+        check(
+            "[[step]]\nmodel = { for = 'cihld', say = 'x' }",
+            "no session is named `cihld`",
+        );
     }
 
     #[test]
     fn a_control_that_flips_nothing_is_refused() {
-        check("[[red]]\ntitle = 'nothing'\nflips = []", "`nothing` flips nothing");
+        check(
+            "[[red]]\ntitle = 'nothing'\nflips = []",
+            "`nothing` flips nothing",
+        );
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
+use super::expect::Place;
+
 /// One step. Order holds within a session and across every step that is not the model's.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -50,6 +52,8 @@ pub struct Call {
     pub tool: Option<String>,
     /// Arguments of `tool`.
     pub arguments: Option<toml::Table>,
+    /// Arguments that are folders of the scenario, by name.
+    pub folders: Option<BTreeMap<String, Place>>,
     /// Delegates to a subagent: the name of a session with a parent.
     pub spawn: Option<String>,
     /// Forks into a subagent: the name of a session with a parent.

@@ -14,7 +14,11 @@ pub(super) struct Found {
 
 impl Found {
     fn new(near: &str, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: Some(hint.into()), near: Some(near.to_owned()) }
+        Self {
+            what: what.into(),
+            hint: Some(hint.into()),
+            near: Some(near.to_owned()),
+        }
     }
 }
 
@@ -39,7 +43,11 @@ pub(super) fn check(file: &File) -> Result<(), Found> {
             known(&launches, launch, "launch")?;
         }
         if name == "main" && session.parent.is_some() {
-            return Err(Found::new(name, "`main` has a parent", "name the child otherwise"));
+            return Err(Found::new(
+                name,
+                "`main` has a parent",
+                "name the child otherwise",
+            ));
         }
     }
     steps(&file.step, &sessions, &launches)?;
@@ -68,7 +76,11 @@ fn controls(file: &File, checks: &BTreeSet<&str>) -> Result<(), Found> {
         let mut names = checks.clone();
         if let Some(case) = &red.case {
             let Some(found) = file.case.iter().find(|one| one.name == *case) else {
-                return Err(Found::new(case, format!("no case is named `{case}`"), "name a case"));
+                return Err(Found::new(
+                    case,
+                    format!("no case is named `{case}`"),
+                    "name a case",
+                ));
             };
             names.extend(found.expect.iter().map(|expect| expect.check.as_str()));
         }
@@ -86,7 +98,11 @@ fn known(names: &BTreeSet<&str>, name: &str, noun: &str) -> Result<(), Found> {
         return Ok(());
     }
     let all = names.iter().copied().collect::<Vec<_>>().join(", ");
-    Err(Found::new(name, format!("no {noun} is named `{name}`"), format!("there are: {all}")))
+    Err(Found::new(
+        name,
+        format!("no {noun} is named `{name}`"),
+        format!("there are: {all}"),
+    ))
 }
 
 fn steps(
@@ -97,7 +113,11 @@ fn steps(
     for step in steps {
         match step {
             Step::Model(model) => {
-                known(sessions, model.session.as_deref().unwrap_or("main"), "session")?;
+                known(
+                    sessions,
+                    model.session.as_deref().unwrap_or("main"),
+                    "session",
+                )?;
                 one_reply(model)?;
                 for call in model.call.iter().chain(model.calls.iter().flatten()) {
                     one_verb(call)?;
@@ -124,7 +144,11 @@ fn one_reply(model: &Model) -> Result<(), Found> {
     if stated.iter().filter(|one| **one).count() == 1 {
         return Ok(());
     }
-    let near = model.say.as_deref().or(model.session.as_deref()).unwrap_or("model");
+    let near = model
+        .say
+        .as_deref()
+        .or(model.session.as_deref())
+        .unwrap_or("model");
     Err(Found::new(
         near,
         "a model step replies with exactly one thing",
@@ -144,7 +168,11 @@ fn one_verb(call: &Call) -> Result<(), Found> {
     if stated.iter().filter(|one| **one).count() == 1 {
         return Ok(());
     }
-    let near = call.tool.as_deref().or(call.spawn.as_deref()).unwrap_or("call");
+    let near = call
+        .tool
+        .as_deref()
+        .or(call.spawn.as_deref())
+        .unwrap_or("call");
     Err(Found::new(
         near,
         "a call does exactly one thing",
@@ -164,7 +192,11 @@ fn expectations(expects: &[Expect]) -> Result<BTreeSet<&str>, Found> {
             ));
         }
         if expect.clause.is_empty() {
-            return Err(Found::new(name, format!("`{name}` proves no clause"), "name its clause"));
+            return Err(Found::new(
+                name,
+                format!("`{name}` proves no clause"),
+                "name its clause",
+            ));
         }
         match kinds(expect) {
             1 => {}

@@ -45,24 +45,38 @@ pub(super) fn write(stage: &Stage, run: &Run, world: &World<'_>) -> Result<(), S
                 let (file, line) = match command {
                     Command::Probe(name) | Command::Grandchild(name) => {
                         let to = quoted(&stage.probe(name).display().to_string());
-                        (format!("probe-{name}"), format!("exec {program} probe --to {to}"))
+                        (
+                            format!("probe-{name}"),
+                            format!("exec {program} probe --to {to}"),
+                        )
                     }
                     Command::Hold(name) => {
                         let (ready, open) = stage.hold(name);
-                        let (ready, open) =
-                            (quoted(&ready.display().to_string()), quoted(&open.display().to_string()));
+                        let (ready, open) = (
+                            quoted(&ready.display().to_string()),
+                            quoted(&open.display().to_string()),
+                        );
                         (
                             format!("hold-{name}"),
-                            format!("exec {program} hold --ready {ready} --until {open} --limit {HOLD_LIMIT_S}"),
+                            format!(
+                                "exec {program} hold --ready {ready} --until {open} --limit {HOLD_LIMIT_S}"
+                            ),
                         )
                     }
                     Command::Effect(name) => {
                         let to = quoted(&stage.caught.join("counted.jsonl").display().to_string());
-                        (format!("effect-{name}"), format!("exec {program} effect --to {to} --name {name}"))
+                        (
+                            format!("effect-{name}"),
+                            format!("exec {program} effect --to {to} --name {name}"),
+                        )
                     }
                     Command::Launch(_) | Command::Shell(_) => continue,
                 };
-                put(&stage.bin.join(file), &format!("#!/bin/sh\n{line}\n"), 0o700)?;
+                put(
+                    &stage.bin.join(file),
+                    &format!("#!/bin/sh\n{line}\n"),
+                    0o700,
+                )?;
             }
         }
     }
@@ -71,7 +85,12 @@ pub(super) fn write(stage: &Stage, run: &Run, world: &World<'_>) -> Result<(), S
 
 /// Writes the command that starts a launch inside another one's bash. It inherits what that bash has, and sets on top
 /// what the launch itself is given: the names that the outer harness manages stay as they came.
-pub(super) fn nested(stage: &Stage, name: &str, place: &Place, start: &Start) -> Result<(), StageError> {
+pub(super) fn nested(
+    stage: &Stage,
+    name: &str,
+    place: &Place,
+    start: &Start,
+) -> Result<(), StageError> {
     let mut lines = vec![
         "#!/bin/sh".to_owned(),
         format!("cd {}", quoted(&start.cwd.display().to_string())),
@@ -84,16 +103,27 @@ pub(super) fn nested(stage: &Stage, name: &str, place: &Place, start: &Start) ->
     }
     let argv: Vec<String> = start.argv.iter().map(|word| quoted(word)).collect();
     let out = place.out.display();
-    lines.push(format!("{} </dev/null >{out}/stdout 2>{out}/stderr", argv.join(" ")));
+    lines.push(format!(
+        "{} </dev/null >{out}/stdout 2>{out}/stderr",
+        argv.join(" ")
+    ));
     lines.push("code=$?".to_owned());
     lines.push(format!("echo $code >{out}/exit"));
     lines.push("exit $code".to_owned());
-    put(&stage.bin.join(format!("launch-{name}")), &(lines.join("\n") + "\n"), 0o700)
+    put(
+        &stage.bin.join(format!("launch-{name}")),
+        &(lines.join("\n") + "\n"),
+        0o700,
+    )
 }
 
 impl Stage {
     /// Writes the wrapper. It is the only file that holds the token, and it is no evidence.
-    pub fn write_wrapper(&self, wrapper: &Wrapper<'_>, world: &World<'_>) -> Result<(), StageError> {
+    pub fn write_wrapper(
+        &self,
+        wrapper: &Wrapper<'_>,
+        world: &World<'_>,
+    ) -> Result<(), StageError> {
         let mut lines = vec!["#!/bin/sh".to_owned()];
         if let Some(token) = wrapper.token {
             lines.push(format!("export PLUMB_NAMESPACE={}", quoted(token.expose())));

@@ -35,9 +35,26 @@ pub fn planted() -> Planted {
 }
 
 /// How a launch is started.
-pub(super) fn start(run: &Run, name: &str, launch: &Launch, place: &Place, world: &World<'_>) -> Start {
-    let path_dirs = world.installed.path_dirs.iter().map(|dir| dir.display().to_string());
-    let system = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+pub(super) fn start(
+    run: &Run,
+    name: &str,
+    launch: &Launch,
+    place: &Place,
+    world: &World<'_>,
+) -> Start {
+    let path_dirs = world
+        .installed
+        .path_dirs
+        .iter()
+        .map(|dir| dir.display().to_string());
+    let system = [
+        "/usr/local/sbin",
+        "/usr/local/bin",
+        "/usr/sbin",
+        "/usr/bin",
+        "/sbin",
+        "/bin",
+    ];
     let path: Vec<String> = path_dirs.chain(system.map(str::to_owned)).collect();
     let mut env = planted();
     env.extend(world.installed.env.clone());
@@ -62,21 +79,31 @@ pub(super) fn start(run: &Run, name: &str, launch: &Launch, place: &Place, world
         env.remove(key);
     }
     let recipe = &world.build.facts.launch;
-    let mut argv = vec![text(&world.installed.executable), recipe.profile_flag.clone(), super::home::PROFILE.to_owned()];
+    let mut argv = vec![
+        text(&world.installed.executable),
+        recipe.profile_flag.clone(),
+        super::home::PROFILE.to_owned(),
+    ];
     if let (Some(session), Some(flag)) = (&launch.resume, &recipe.resume_flag) {
         argv.extend([flag.clone(), session.clone()]);
     }
     if launch.drive.unwrap_or(Drive::Prompt) == Drive::Prompt {
         argv.push(opening(&root_session(run, name)));
     }
-    Start { argv, env, cwd: place.workspace.clone() }
+    Start {
+        argv,
+        env,
+        cwd: place.workspace.clone(),
+    }
 }
 
 /// The root conversation of a launch: the session without a parent that runs in it.
 fn root_session(run: &Run, launch: &str) -> String {
     run.sessions
         .iter()
-        .filter(|(name, session)| session.parent.is_none() && crate::plan::launch_of(run, name) == launch)
+        .filter(|(name, session)| {
+            session.parent.is_none() && crate::plan::launch_of(run, name) == launch
+        })
         .map(|(name, _)| name.clone())
         .next()
         .unwrap_or_else(|| "main".to_owned())
@@ -109,7 +136,10 @@ mod tests {
     #[test]
     fn every_planted_value_can_be_told_from_a_real_one() {
         for (name, value) in planted() {
-            assert!(value.is_empty() || value.contains("canary"), "{name}={value}");
+            assert!(
+                value.is_empty() || value.contains("canary"),
+                "{name}={value}"
+            );
         }
     }
 }

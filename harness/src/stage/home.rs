@@ -67,7 +67,10 @@ pub(super) fn write(
     if matches!(identity, Identity::Bundle | Identity::Both) {
         bundles.push(json!("dsh-plumb-identity"));
         dependencies = json!({"dsh-plumb-identity": format!("file:{}", world.identity.display())});
-        copy(world.identity, &profile.join("node_modules/dsh-plumb-identity"))?;
+        copy(
+            world.identity,
+            &profile.join("node_modules/dsh-plumb-identity"),
+        )?;
     }
     let package = json!({
         "name": "dsh-profile-e2e",
@@ -75,7 +78,11 @@ pub(super) fn write(
         "dependencies": dependencies,
         "dsh": {"profile": {"bundles": bundles}},
     });
-    put(&profile.join("package.json"), &format!("{package:#}\n"), 0o600)?;
+    put(
+        &profile.join("package.json"),
+        &format!("{package:#}\n"),
+        0o600,
+    )?;
 
     let base_url = world.models.get(name).map_or("", String::as_str);
     let mut rows = headless_rows(base_url, run.stream_idle.as_millis());
@@ -109,7 +116,11 @@ pub(super) fn write(
             "config": {"ops": ops, "out": place.out.join("outcomes.jsonl")},
         }]}));
     }
-    put(&profile.join("cordis.patch.yml"), &format!("{:#}\n", Value::Array(rows)), 0o600)
+    put(
+        &profile.join("cordis.patch.yml"),
+        &format!("{:#}\n", Value::Array(rows)),
+        0o600,
+    )
 }
 
 /// The plugin's options: what the scenario states, and the wrapper as the command for its own connections.
@@ -125,7 +136,9 @@ fn persistence(launch: &Launch) -> Rows {
     let root = launch.sessions_root.as_deref().unwrap_or("sessions");
     match launch.persistence.unwrap_or(Persistence::Jsonl) {
         Persistence::Jsonl if launch.sessions_root.is_none() => Vec::new(),
-        Persistence::Jsonl => vec![json!({"id": "session-persistence-jsonl", "config": {"root": root}})],
+        Persistence::Jsonl => {
+            vec![json!({"id": "session-persistence-jsonl", "config": {"root": root}})]
+        }
         Persistence::JsonlPlain => vec![json!({
             "id": "session-persistence-jsonl",
             "config": {"root": root, "compression": "none"},
@@ -159,7 +172,12 @@ fn mcp(stage: &Stage, launch: &Launch) -> Rows {
 }
 
 /// A row that a scenario names: a saboteur, or a row of dsh itself by its id.
-fn named(stage: &Stage, row: &str, config: &toml::Table, world: &World<'_>) -> Result<Value, StageError> {
+fn named(
+    stage: &Stage,
+    row: &str,
+    config: &toml::Table,
+    world: &World<'_>,
+) -> Result<Value, StageError> {
     let Some(saboteur) = row.strip_prefix("saboteur:") else {
         return Ok(match config.get("disabled") {
             Some(toml::Value::Boolean(true)) => json!({"id": row, "disabled": true}),
@@ -169,11 +187,17 @@ fn named(stage: &Stage, row: &str, config: &toml::Table, world: &World<'_>) -> R
     let folder = world.plugins.join("saboteurs");
     let file = folder.join(format!("{saboteur}.mjs"));
     if !file.exists() {
-        return Err(RowError::Unknown { name: row.to_owned(), folder }.into());
+        return Err(RowError::Unknown {
+            name: row.to_owned(),
+            folder,
+        }
+        .into());
     }
     let mut config = json!(config);
     config["witness"] = json!(stage.caught.join("sabotage.jsonl"));
-    Ok(json!({"insert": [{"id": format!("saboteur-{saboteur}"), "name": format!("file://{}", file.display()), "config": config}]}))
+    Ok(
+        json!({"insert": [{"id": format!("saboteur-{saboteur}"), "name": format!("file://{}", file.display()), "config": config}]}),
+    )
 }
 
 /// The driver's list: what the scenario states, with the openings of its sessions as their prompts.
@@ -184,9 +208,15 @@ fn operations(launch: &Launch) -> Value {
         .flatten()
         .map(|op| {
             let mut op = json!(op);
-            let prompts = matches!(op.get("op").and_then(Value::as_str), Some("prompt" | "prompt_start"));
+            let prompts = matches!(
+                op.get("op").and_then(Value::as_str),
+                Some("prompt" | "prompt_start")
+            );
             if prompts && op.get("text").is_none() {
-                let session = op.get("opening").or_else(|| op.get("session")).and_then(Value::as_str);
+                let session = op
+                    .get("opening")
+                    .or_else(|| op.get("session"))
+                    .and_then(Value::as_str);
                 op["text"] = json!(opening(session.unwrap_or("main")));
             }
             if let Some(object) = op.as_object_mut() {
@@ -210,7 +240,10 @@ fn entry_of(folder: &Path) -> PathBuf {
 
 /// Copies a folder without its tests and modules.
 fn copy(from: &Path, to: &Path) -> Result<(), StageError> {
-    let failed = |path: &Path, source| StageError::Write { path: path.to_owned(), source };
+    let failed = |path: &Path, source| StageError::Write {
+        path: path.to_owned(),
+        source,
+    };
     make(to)?;
     for entry in std::fs::read_dir(from).map_err(|source| failed(from, source))? {
         let entry = entry.map_err(|source| failed(from, source))?;

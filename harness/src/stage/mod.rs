@@ -17,7 +17,7 @@ pub use home::{RowError, Rows, headless_rows};
 
 use crate::agent::dsh::{Build, Installed};
 use crate::plan::Run;
-use crate::scenario::{Home, Launch};
+use crate::scenario::{self, Home, Launch};
 
 /// The folders of one scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +110,13 @@ impl Stage {
         make(&stage.bin)?;
         for (name, launch) in &run.launches {
             let place = place(root, name, launch, &stage.launches);
-            for folder in [&place.user, &place.tmp, &place.home, &place.workspace, &place.out] {
+            for folder in [
+                &place.user,
+                &place.tmp,
+                &place.home,
+                &place.workspace,
+                &place.out,
+            ] {
                 make(folder)?;
             }
             stage.launches.insert(name.clone(), place);
@@ -130,10 +136,24 @@ impl Stage {
         };
         home::write(self, run, name, &launch, place, world)?;
         let start = environment::start(run, name, &launch, place, world);
-        if crate::scenario::Start::InBash == launch.start.unwrap_or(crate::scenario::Start::AtOnce) {
+        if crate::scenario::Start::InBash == launch.start.unwrap_or(crate::scenario::Start::AtOnce)
+        {
             commands::nested(self, name, place, &start)?;
         }
         Ok(start)
+    }
+
+    /// The path of a folder of the scenario.
+    pub fn folder(&self, place: &scenario::Place) -> Option<String> {
+        let of = self
+            .launches
+            .get(place.launch.as_deref().unwrap_or("main"))?;
+        let path = match place.what {
+            scenario::Folder::Home => &of.home,
+            scenario::Folder::Workspace => &of.workspace,
+            scenario::Folder::ExplicitHome => of.explicit_home.as_ref()?,
+        };
+        Some(path.display().to_string())
     }
 
     /// The wrapper through which every plumb process of the scenario starts.
@@ -149,7 +169,10 @@ impl Stage {
     /// The file that a hold makes when it stands, and the one that it waits for.
     pub fn hold(&self, name: &str) -> (PathBuf, PathBuf) {
         let folder = self.caught.join("holds");
-        (folder.join(format!("{name}.ready")), folder.join(format!("{name}.open")))
+        (
+            folder.join(format!("{name}.ready")),
+            folder.join(format!("{name}.open")),
+        )
     }
 }
 
@@ -189,12 +212,18 @@ fn make(path: &Path) -> Result<(), StageError> {
         .recursive(true)
         .mode(0o700)
         .create(path)
-        .map_err(|source| StageError::Write { path: path.to_owned(), source })
+        .map_err(|source| StageError::Write {
+            path: path.to_owned(),
+            source,
+        })
 }
 
 /// Writes a private file; `executable` ones can be started.
 fn put(path: &Path, text: &str, mode: u32) -> Result<(), StageError> {
-    let failed = |source| StageError::Write { path: path.to_owned(), source };
+    let failed = |source| StageError::Write {
+        path: path.to_owned(),
+        source,
+    };
     if let Some(parent) = path.parent() {
         make(parent)?;
     }

@@ -172,7 +172,10 @@ impl Warden {
     /// Starts a run-wide daemon under a supervisor of its own, which is closed after all scenarios'.
     pub fn daemon(&self, name: &str, launch: Launch) -> Result<Supervisor, SuperviseError> {
         let supervisor = self.open(name, Last::AfterTheOthers)?;
-        supervisor.order(Order::Start { key: Key(name.into()), launch })?;
+        supervisor.order(Order::Start {
+            key: Key(name.into()),
+            launch,
+        })?;
         Ok(supervisor)
     }
 
