@@ -20,6 +20,16 @@ test('the first call declares the agent on a connection of its own and goes over
   assert.deepEqual(dsh.warnings(), [])
 })
 
+test('with logEvents each route is told, and the own connection is not taken for the shared one', async (t) => {
+  const stage = createStage(t)
+  const dsh = await createDsh(stage, { logEvents: true })
+  await dsh.plumb(agentOf(stage, 1), 'whoami')
+  assert.deepEqual(dsh.lines, [
+    'debug dsh-plumb-identity: recognised the connection to plumb by its command',
+    `debug dsh-plumb-identity: ${mintedId(1)}: whoami over its own connection`,
+  ])
+})
+
 test('no plumb call, no connection', async (t) => {
   const stage = createStage(t)
   const dsh = await createDsh(stage)
@@ -98,6 +108,13 @@ test('an aborted call fails and is not sent again', async (t) => {
   assert.equal(dsh.sharedRuns, 0)
 })
 
+test('tools on later pages are offered, too', async (t) => {
+  const stage = createStage(t, { pageSize: 1 })
+  const dsh = await createDsh(stage)
+  await dsh.plumb(agentOf(stage, 1), 'fail')
+  assert.equal(dsh.sharedRuns, 0)
+})
+
 test('a tool the own connection does not offer takes the shared path, stamped', async (t) => {
   const stage = createStage(t, { tools: ['session_start'] })
   const dsh = await createDsh(stage)
@@ -128,6 +145,7 @@ for (const refuse of ['agent', 'connection']) {
     assert.deepEqual(stage.calls().map(({ name, args }) => [name, args.force]), [['session_start', undefined], ['whoami', undefined]])
     assert.equal(dsh.warnings().length, 1)
     assert.match(dsh.warnings()[0], new RegExp(`refused the declaration of ${mintedId(1)} on its own connection \\(scope ${refuse}\\)`))
+    assert.doesNotMatch(dsh.warnings()[0], /proof-of/)
     })
 }
 
@@ -179,8 +197,10 @@ test('dispose ends a connection that is still opening', async (t) => {
   stage.behave({ serve: 'mute' })
   const pending = dsh.plumb(agentOf(stage, 1), 'whoami')
   await until('the opening connection', () => stage.log().filter(({ frame }) => frame?.method === 'initialize').length === 2)
-  await dsh.dispose()
-  assert.equal(stage.ends().length, 1)
+  const disposed = dsh.dispose()
+  // Well below the 12 s after which the opening would have given up by itself.
+  await until('the end of the opening serve', () => stage.ends().length === 1, 6_000)
+  await disposed
   assert.equal((await pending).isError, false)
 })
 

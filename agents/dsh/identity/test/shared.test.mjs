@@ -142,6 +142,17 @@ test('an SDK that cannot be imported is said once, and calls pass unchanged', as
   assert.match(dsh.warnings()[0], /could not be imported.*tried \/nowhere\/client\/index\.js$/)
 })
 
+test('dispose takes the stamp off the class', async (t) => {
+  const prototype = Object.getPrototypeOf(SDK.Client.prototype)
+  const original = prototype.request
+  const stage = createStage(t)
+  const dsh = await createDsh(stage, onShared)
+  await dsh.plumb(agentOf(stage, 1), 'whoami')
+  assert.notEqual(prototype.request, original)
+  await dsh.dispose()
+  assert.equal(prototype.request, original)
+})
+
 test('an excluded environment mounts nothing', async (t) => {
   const stage = createStage(t)
   process.env.IDENTITY_TEST_RUN = '1'
