@@ -6,6 +6,7 @@
 export const FIELDS = Object.freeze([
   { path: 'name', holds: 'the tool, a string', loss: 'no call is attributed' },
   { path: 'arguments', holds: "the call's arguments", loss: 'calls go over the shared connection, as they are' },
+  { path: 'agent', holds: 'the calling agent; absent when no agent makes the call', loss: 'the call is not attributed' },
   { path: 'agent.id', holds: 'the session id, a string', loss: 'the call is not attributed unless session.header.id has it' },
   { path: 'agent.session.header', holds: 'an object', loss: 'workspace and purpose are unknown' },
   { path: 'agent.session.header.cwd', holds: 'the workspace, a string', loss: 'the agent is declared without a workspace' },
@@ -17,14 +18,14 @@ const isText = (value) => typeof value === 'string' && value !== ''
 const isAbsent = (value) => value === undefined || value === null
 
 /**
- * Reads the caller: `{ caller, moved }`. `caller` is undefined for a call that no
- * agent makes and for one whose id cannot be read; `moved` names the fields that
- * are not where they are expected.
+ * Reads the caller: `{ caller, moved }`. `caller` is undefined when no id can be
+ * read; `moved` names the fields that are not where they are expected. A call that
+ * no agent makes looks like one whose agent moved, and is named as such.
  */
 export function readCaller(exec) {
   const agent = exec.agent
-  const own = { name: isText(exec.name), arguments: 'arguments' in exec }
-  if (isAbsent(agent)) return { caller: undefined, moved: movedOf(own) }
+  const own = { name: isText(exec.name), arguments: 'arguments' in exec, agent: !isAbsent(agent) }
+  if (!own.agent) return { caller: undefined, moved: movedOf(own) }
   const found = agent.session?.header
   const hasHeader = typeof found === 'object' && found !== null
   const header = hasHeader ? found : {}

@@ -13,8 +13,8 @@ import { callTool, PROOF_KEY, SESSION_START } from './wire.mjs'
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The listeners for `tools/execute` and `tools/result`. `ready` resolves to `{ connections, stampPath }`
- * once the SDK question is settled; either may be undefined.
+ * The listeners for `tools/execute` and `tools/result`. `ready` resolves to
+ * `{ connections, stampPath }` once the SDK is found; either may be undefined.
  */
 export function createDispatch({ options, voice, scope, ready }) {
   const prefix = `mcp__${options.serverName}__`
@@ -22,7 +22,7 @@ export function createDispatch({ options, voice, scope, ready }) {
   function locate(exec) {
     const { caller, moved } = readCaller(exec)
     for (const field of moved) {
-      voice.warn(`field ${field.path}`, `dsh no longer keeps ${field.path} (${field.holds}) where this plugin reads it; ${field.loss}`)
+      voice.warn(`field ${field.path}`, `a call of ${exec.name} did not have ${field.path} (${field.holds}) where this plugin reads it; ${field.loss}`)
     }
     return caller
   }

@@ -1,7 +1,7 @@
 // The stamp: a patch of the MCP client's `request`, on the class dsh itself uses.
 // Installed by index. Adds the agent to `tools/call` requests made inside an
-// identity scope, and recognises the plumb connection by its command. Never touches
-// a request outside a scope, one of the plugin's own clients, or any other method.
+// identity scope, and recognises dsh's connection to plumb by its command. Never
+// touches a request outside a scope, where the plugin's own clients are used.
 import { commandLine, STAMP_META } from './wire.mjs'
 
 /**
@@ -23,7 +23,7 @@ export function installStamp({ Client, scope, marker, isOwn, declared, voice }) 
   function request(message, ...rest) {
     recognise(this)
     const call = scope.current()
-    if (call === undefined || message?.method !== 'tools/call' || isOwn(this)) return original.call(this, message, ...rest)
+    if (call === undefined || message?.method !== 'tools/call') return original.call(this, message, ...rest)
     call.stamps += 1
     const stamped = withStamp(message, call.id)
     voice.event(`${call.id}: stamped ${message.params?.name}`)

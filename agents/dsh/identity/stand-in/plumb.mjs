@@ -20,7 +20,7 @@ function sessionStart(args) {
   if (behaviour.mail === 'unknown') delete keys.mail
   const unknown = Object.keys(args).sort().find((key) => !keys[key])
   if (unknown) return refusal(`session_start: unknown parameter "${unknown}". Valid parameters: ${Object.keys(keys).join(', ')}`)
-  if (behaviour.refuse && !(behaviour.refuse === 'agent' && args.force)) return refusal('session_start: re-pinning to there: refused', { scope: behaviour.refuse })
+  if (behaviour.refuse && !(behaviour.refuse === 'agent' && args.force)) return refusal(`session_start: re-pinning to there: refused ${JSON.stringify(args)}`, { scope: behaviour.refuse })
   return text(`Session started ${JSON.stringify(args)}`)
 }
 
@@ -32,6 +32,12 @@ function call(request, send) {
   if (name === 'slow') return setTimeout(() => answer(text('slow done')), args.ms ?? 300)
   if (name === 'fail') return answer(refusal('refused by the stub'))
   return answer(text(`pid=${process.pid} args=${JSON.stringify(args)}`))
+}
+
+function page(tools, from) {
+  const until = from + (behaviour.pageSize ?? tools.length)
+  const shown = tools.slice(from, until).map((name) => ({ name, description: name, inputSchema: { type: 'object' } }))
+  return until < tools.length ? { tools: shown, nextCursor: String(until) } : { tools: shown }
 }
 
 function serve() {
@@ -50,7 +56,7 @@ function serve() {
     const ok = (result) => send({ jsonrpc: '2.0', id: frame.id, result })
     if (behaviour.serve === 'mute') return
     if (frame.method === 'initialize') ok({ protocolVersion: '2024-11-05', capabilities: { tools: {} }, serverInfo: { name: 'plumb', version: 'stub' } })
-    else if (frame.method === 'tools/list') ok({ tools: tools.map((name) => ({ name, description: name, inputSchema: { type: 'object' } })) })
+    else if (frame.method === 'tools/list') ok(page(tools, Number(frame.params?.cursor ?? 0)))
     else if (frame.method === 'tools/call') call(frame, send)
     else send({ jsonrpc: '2.0', id: frame.id, error: { code: -32601, message: `method not found: ${frame.method}` } })
   })

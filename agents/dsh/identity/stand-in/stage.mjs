@@ -1,6 +1,6 @@
 // A stage for the tests: the stand-in plumb behind a wrapper, in a folder of its
 // own, and a stand-in for dsh's tool runtime with its shared connection.
-// Used by test/*.test.mjs. Ends what it started: call `close` in every test.
+// Used by test/*.test.mjs. Ends what it started, when the test `t` ends.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const PLUMB = fileURLToPath(new URL('./plumb.mjs', import.meta.url))
 export const sessionId = (n) => `session-${String(n).repeat(8)}-aaaa-4bbb-8ccc-dddddddddddd`
 export const mintedId = (n, slug = 'ws') => `dsh-${slug}-${String(n).repeat(8)}aaaa`
 
-export function createStage(behaviour = {}) {
+export function createStage(t, behaviour = {}) {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'identity-')))
   const workspace = join(dir, 'ws')
   mkdirSync(workspace)
@@ -26,9 +26,16 @@ export function createStage(behaviour = {}) {
   writeFileSync(command, `#!/bin/sh\nexport STUB_DIR='${dir}'\nexec '${process.execPath}' '${PLUMB}' "$@"\n`)
   chmodSync(command, 0o755)
   const log = () => (existsSync(join(dir, 'log.jsonl')) ? readFileSync(join(dir, 'log.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : [])
+  const closers = []
+  t.after(async () => {
+    await Promise.all(closers.map((close) => close()))
+    rmSync(dir, { recursive: true })
+  })
   return {
     dir,
     workspace,
+    /** What ends before the folder goes. */
+    closers,
     command,
     behave,
     log,
@@ -37,7 +44,6 @@ export function createStage(behaviour = {}) {
     starts: () => log().filter((entry) => entry.event === 'serve'),
     ends: () => log().filter((entry) => entry.event === 'end'),
     hooks: () => log().filter((entry) => entry.event === 'hook'),
-    remove: () => rmSync(dir, { recursive: true }),
   }
 }
 
@@ -96,12 +102,11 @@ export async function createDsh(stage, config = {}, { Class = Client } = {}) {
     },
     plumb: (agent, tool, args, signal) => dsh.call(agent, `mcp__plumb__${tool}`, args, signal),
     dispose: () => Promise.all(cleanups.map((cleanup) => cleanup())),
-    close: async () => {
-      await dsh.dispose()
-      await dsh.shared.close()
-      stage.remove()
-    },
   }
+  stage.closers.push(async () => {
+    await dsh.dispose()
+    await dsh.shared.close()
+  })
   return dsh
 }
 

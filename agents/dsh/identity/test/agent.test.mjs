@@ -18,12 +18,12 @@ test('a parent session or a delegation depth makes a subagent', () => {
   assert.equal(read(header({ delegationDepth: 1 })).caller.role, 'subagent')
 })
 
-test('a call that no agent makes has no caller and nothing moved', () => {
-  assert.deepEqual(read(undefined), { caller: undefined, moved: [] })
+test('a call that no agent makes has no caller', () => {
+  assert.deepEqual(read(undefined), { caller: undefined, moved: ['agent'] })
 })
 
 test('a name or arguments that are gone are named', () => {
-  assert.deepEqual(readCaller({}).moved.map((field) => field.path), ['name', 'arguments'])
+  assert.deepEqual(readCaller({}).moved.map((field) => field.path), ['name', 'arguments', 'agent'])
 })
 
 test('each field that moved is named', () => {
