@@ -97,7 +97,7 @@ async fn a_leader_that_answers_term_by_forking_is_ended() {
 }
 
 #[tokio::test]
-async fn a_fork_loop_is_stopped_before_it_is_killed() {
+async fn a_fork_loop_is_ended() {
     let mut bench = Bench::new().await;
     // Each generation ignores TERM and starts the next in a session of its own; a bound keeps a failure harmless.
     let generation = "trap '' TERM\n[ \"$1\" -gt 0 ] || exit 0\nsetsid sh loop.sh $(($1 - 1)) &\nexec sleep 0.3\n";
