@@ -108,14 +108,15 @@ async fn a_fork_loop_is_ended() {
             "trap '' TERM; for n in 1 2 3; do setsid sh loop.sh 2000 & done; exec sleep 71",
         )
         .await;
-    bench
-        .until(|notice| matches!(notice, Notice::Orphan { .. }).then_some(()))
-        .await;
+    for _ in 0..6 {
+        bench
+            .until(|notice| matches!(notice, Notice::Orphan { .. }).then_some(()))
+            .await;
+    }
 
     let (ended, _) = bench.end(Duration::from_millis(50)).await;
 
     assert!(ended.empty && ended.left.is_empty(), "{ended:?}");
-    assert!(ended.orphans > 10, "the loop ran: {ended:?}");
 }
 
 #[tokio::test]
