@@ -53,11 +53,7 @@ fn main() -> io::Result<()> {
         let mut pairs = Vec::new();
         for round in 0..ROUNDS {
             let load = fake_load(&model, server.handle(), connections, round);
-            let plain = Load {
-                address: bare.clone(),
-                path: "/v1/chat/completions".to_owned(),
-                bodies: load.bodies.clone(),
-            };
+            let plain = plain_load(&bare, &load);
             // The order changes, so that neither always runs on a warmer machine.
             let (ours, theirs) = if round % 2 == 0 {
                 let ours = client.block_on(rate(load))?;
@@ -94,6 +90,9 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
+
+/// The path of the bare server.
+const PLAIN: &str = "/v1/chat/completions";
 
 const REPLY: &str =
     "the quick brown fox jumps over the lazy dog and then it rests for a while under the old tree";
@@ -132,6 +131,19 @@ fn fake_load(model: &FakeModel, server: &Handle, connections: usize, round: usiz
     Load {
         address: model.url().replace("http://", ""),
         asks,
+    }
+}
+
+/// The same bodies for the bare server.
+fn plain_load(address: &str, load: &Load) -> Load {
+    let asks = load.asks.iter().map(|asks| {
+        asks.iter()
+            .map(|(_, body)| (PLAIN.to_owned(), body.clone()))
+            .collect()
+    });
+    Load {
+        address: address.to_owned(),
+        asks: asks.collect(),
     }
 }
 
@@ -214,9 +226,7 @@ async fn bare(chunks: Vec<Value>) -> io::Result<String> {
         chunks,
         bodies: Mutex::default(),
     });
-    let router = Router::new()
-        .route("/v1/chat/completions", post(reply))
-        .with_state(bare);
+    let router = Router::new().route(PLAIN, post(reply)).with_state(bare);
     tokio::spawn(async move { axum::serve(listener, router).await });
     Ok(address)
 }
