@@ -54,6 +54,8 @@ pub(crate) struct Planned {
 /// Where in the script a reply stands.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
+    /// The session's place in the script.
+    index: usize,
     pub(crate) session: String,
     pub(crate) step: usize,
 }
@@ -129,12 +131,7 @@ impl Desk {
 
     /// A reply was handed to the connection, all of it: the client's history must hold it from now on.
     pub(crate) fn delivered(&mut self, place: &Place) {
-        let session = self
-            .script
-            .sessions
-            .iter()
-            .position(|session| session.name == place.session);
-        if let Some(progress) = session.and_then(|index| self.progress.get_mut(index)) {
+        if let Some(progress) = self.progress.get_mut(place.index) {
             progress.delivered(place.step);
         }
     }
@@ -181,6 +178,7 @@ impl Desk {
             return Err(unmatched(exhausted(session, received.body.len())));
         };
         let place = Place {
+            index: found.session,
             session: session.name.clone(),
             step: index,
         };
@@ -188,8 +186,7 @@ impl Desk {
             place: Some(place.clone()),
             why,
         };
-        let tools_digest = Digest::of(tools.get().as_bytes());
-        let names = match progress.tools(tools_digest) {
+        let names = match progress.tools(tools.get()) {
             Some(names) => names.to_vec(),
             None => tool_names(tools).map_err(|error| {
                 miss(Why::Unmatched(format!(
@@ -217,10 +214,10 @@ impl Desk {
                 detail,
             }));
             breaches.extend(envelope(&chat, &received.headers));
-            breaches.extend(progress.tools_breach(tools_digest, &names));
+            breaches.extend(progress.tools_breach(tools.get(), &names));
         }
         progress.commit(index, digest, received.body.len());
-        progress.keep_tools(tools_digest, names);
+        progress.keep_tools(tools.get(), names);
         if let Some(sent) = sent {
             progress.keep_sent(sent);
         }

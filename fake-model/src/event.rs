@@ -1,10 +1,13 @@
 //! What a tenant's journal says: one closed enum, tagged `event` in JSON, each with the same context.
 //! Written by the server, read by whoever took the events. Events are data; nothing here formats them for people.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use serde::Serialize;
+use bytes::Bytes;
+use serde::{Serialize, Serializer};
 
 /// Something that happened, with when and where.
 #[derive(Debug, Clone, Serialize)]
@@ -106,10 +109,38 @@ pub struct RequestSeen {
     pub path: String,
     /// Names in lower case and values; secrets are masked.
     pub headers: Vec<(String, String)>,
-    /// The body as text; empty if the journal was full (`body_bytes` then says so).
-    pub body: String,
+    /// The body; empty if the journal was full (`body_bytes` then says so).
+    pub body: BodyText,
     /// The length of the body as it arrived.
     pub body_bytes: usize,
+}
+
+/// The body of a request: shared with the server, never copied; in JSON a string.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct BodyText(pub(crate) Bytes);
+
+impl BodyText {
+    /// The bytes as they arrived.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text; what is not UTF-8 is replaced.
+    pub fn to_text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+}
+
+impl fmt::Debug for BodyText {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_text(), formatter)
+    }
+}
+
+impl Serialize for BodyText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_text())
+    }
 }
 
 /// What a request was taken for.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::mpsc;
 
-use crate::event::{At, Clock, Event, What};
+use crate::event::{At, BodyText, Clock, Event, What};
 
 /// How many bytes of bodies may wait to be read: over two hundred requests of a long history (250 KB each).
 const WAITING_BYTES: usize = 64 << 20;
@@ -54,10 +54,13 @@ impl Journal {
     /// Writes that something happened now, to request `n`.
     pub(crate) fn write(&self, n: Option<u64>, mut what: What) {
         if let What::Request(seen) = &mut what {
-            let waiting = self.waiting.fetch_add(seen.body.len(), Ordering::Relaxed);
-            if waiting + seen.body.len() > WAITING_BYTES {
-                self.waiting.fetch_sub(seen.body.len(), Ordering::Relaxed);
-                seen.body = String::new();
+            let waiting = self
+                .waiting
+                .fetch_add(seen.body.as_bytes().len(), Ordering::Relaxed);
+            if waiting + seen.body.as_bytes().len() > WAITING_BYTES {
+                self.waiting
+                    .fetch_sub(seen.body.as_bytes().len(), Ordering::Relaxed);
+                seen.body = BodyText::default();
             }
         }
         let t_us = self.clock.now_us();
@@ -99,7 +102,8 @@ impl Events {
 
     fn settle(&self, event: &Event) {
         if let What::Request(seen) = &event.what {
-            self.waiting.fetch_sub(seen.body.len(), Ordering::Relaxed);
+            self.waiting
+                .fetch_sub(seen.body.as_bytes().len(), Ordering::Relaxed);
         }
     }
 }
@@ -117,7 +121,7 @@ mod tests {
             method: "POST".to_owned(),
             path: "/".to_owned(),
             headers: Vec::new(),
-            body: "x".repeat(bytes),
+            body: BodyText("x".repeat(bytes).into()),
             body_bytes: bytes,
         }))
     }
@@ -126,7 +130,7 @@ mod tests {
     fn bodies_past_the_bound_are_left_out_until_the_reader_catches_up() {
         let (journal, mut events) = journal(None, Clock::start());
         let body = |event: Event| match event.what {
-            What::Request(seen) => seen.body.len(),
+            What::Request(seen) => seen.body.as_bytes().len(),
             other => panic!("{other:?}"),
         };
         journal.write(None, request(WAITING_BYTES));

@@ -62,7 +62,7 @@ mod wire;
 
 pub use capture::CaptureError;
 pub use cli::main_with;
-pub use event::{At, Breach, Event, Kind, Law, Replied, RequestSeen, Side, What};
+pub use event::{At, BodyText, Breach, Event, Kind, Law, Replied, RequestSeen, Side, What};
 pub use gate::UnknownGate;
 pub use journal::Events;
 pub use model::{FakeModel, Remote, Tenant, TenantError};

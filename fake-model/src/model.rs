@@ -23,8 +23,8 @@ use crate::room::{self, Command, Room};
 use crate::script::{NAME_RULE, Script, ScriptError, is_name};
 use crate::server::{House, Seat, router};
 
-/// How long a shutdown waits for connections to end by themselves: held and hanging replies end at once,
-/// so only a client that neither reads nor leaves is still there.
+/// How long a shutdown waits for connections to end by themselves. Held and hanging replies end at once;
+/// what may be left is a client that stopped in the middle of a request's head, or one that neither reads nor leaves.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A running server on a loopback port of its own.
@@ -143,9 +143,8 @@ impl FakeModel {
     /// Ends the server; replies that are held or hang end with it.
     pub async fn shutdown(self) {
         self.house.stop.cancel();
-        if tokio::time::timeout(GRACE, self.serving).await.is_err() {
-            // The connections that are left end with the runtime; nothing is accepted any more.
-        }
+        // Connections that are still there then end with the runtime; nothing is accepted any more.
+        drop(tokio::time::timeout(GRACE, self.serving).await);
     }
 }
 

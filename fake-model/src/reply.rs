@@ -114,13 +114,13 @@ pub(crate) fn stream(said: &Said, fault: Option<&Fault>, asked: &Asked<'_>) -> P
         (true, Some(Fault::NoUsage)) => UsageFrame::Withheld,
         (true, _) => UsageFrame::Asked,
     };
-    let head = Head {
-        id: asked.id.clone(),
-        created: asked.created,
-        model: asked.chat.model.clone().into_owned(),
-        usage: Usage::of(asked.length, asked.cached, said),
-        usage_frame,
-    };
+    let usage = Usage::of(asked.length, asked.cached, said);
+    let head = Head::new(
+        &asked.id,
+        asked.created,
+        &asked.chat.model,
+        (usage_frame, usage),
+    );
     let call_index = if matches!(fault, Some(Fault::NoIndex)) {
         CallIndex::Missing
     } else {

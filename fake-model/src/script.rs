@@ -16,7 +16,28 @@ use crate::capture::Template;
 pub use read::ScriptError;
 pub(crate) use read::{NAME_RULE, is_name};
 
-/// What one tenant's model says, to whom and when.
+/// What one tenant's model says, to whom and when. In JSON:
+///
+/// ```json
+/// { "sessions": [ {"name": "main", "opening": "[main] do the thing"} ],
+///   "replies": [ {"session": "main", "step": 0, "gates": ["g0"], "reply": {"say": "hello"}} ],
+///   "title": "A title" }
+/// ```
+///
+/// A `reply` is exactly one of
+/// - `"say": "text"`;
+/// - `"calls": [{"id"?, "tool", "arguments" or "arguments_raw"}]`, with `"text"` before them if wanted. A `tool` is
+///   `{"name": "bash"}` (offered under this name), `{"of": "plumb", "name": "list_memories"}` (the one offered tool of that group,
+///   such as `mcp__plumb__list_memories`) or `{"raw": "name"}` (sent unchecked). In `arguments` the object
+///   `{"$capture": {"pattern": "id=(\\w+)"}}` becomes the group's last match in user messages and tool results;
+///   `arguments_raw` is sent as it is. An absent `id` becomes `call_<session>_<step>_<n>`;
+/// - `"fail"`: `"drop"`, `"hang"` or `{"status": {"code", "headers"?, "body"?}}`; with `"times": n` that many identical
+///   attempts fail, and the next one gets the next reply.
+///
+/// `say` and `calls` take `"reasoning": "text"` and one `"fault"`: `{"drop-after": k}`, `{"hang-after": k}`, `"cut"`,
+/// `{"malformed-after": k}`, `{"error-after": {"frames": k, "error": …}}`, `{"content-type": "…"}`, `{"finish": "length"}`,
+/// `"no-done"`, `"no-usage"`, `"no-index"`. `k` counts frames from the role frame; at or past the finish frame it acts just before it.
+/// A `title` that is absent or null makes a title request unmatched.
 #[derive(Debug)]
 pub struct Script {
     pub(crate) sessions: Vec<Session>,

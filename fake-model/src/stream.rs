@@ -110,3 +110,59 @@ fn scripted_end() -> io::Error {
         "the script ends the connection here",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::task::noop_waker_ref;
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::event::Clock;
+    use crate::journal::journal;
+
+    /// What a stream of two frames does, poll by poll.
+    fn polls(end: End) -> Vec<&'static str> {
+        let (journal, _events) = journal(None, Clock::start());
+        let (desk, _commands) = mpsc::unbounded_channel();
+        let delivery = Delivery {
+            n: 0,
+            place: None,
+            journal,
+            desk,
+            frames: 0,
+            bytes: 0,
+            stage: Stage::Owed,
+        };
+        let frames = vec![Bytes::from_static(b"a"), Bytes::from_static(b"b")];
+        let plan = StreamPlan {
+            content_type: String::new(),
+            frames,
+            end,
+            finish: None,
+            fault: None,
+        };
+        let mut stream = Box::pin(Frames::new(plan, delivery, CancellationToken::new()));
+        let mut context = Context::from_waker(noop_waker_ref());
+        (0..5)
+            .map(|_| match stream.as_mut().poll_next(&mut context) {
+                Poll::Ready(Some(Ok(_))) => "frame",
+                Poll::Ready(Some(Err(_))) => "cut",
+                Poll::Ready(None) => "end",
+                Poll::Pending => "pending",
+            })
+            .collect()
+    }
+
+    #[test]
+    fn each_frame_is_flushed_and_a_clean_end_goes_with_the_last() {
+        assert_eq!(polls(End::Clean)[..4], ["frame", "pending", "frame", "end"]);
+        assert_eq!(
+            polls(End::Drop),
+            ["frame", "pending", "frame", "pending", "cut"]
+        );
+        assert_eq!(
+            polls(End::Hang),
+            ["frame", "pending", "frame", "pending", "pending"]
+        );
+    }
+}

@@ -6,15 +6,13 @@ use serde::Serialize;
 
 use crate::fragment::fragments;
 
-/// What is the same on every frame of a stream.
-#[derive(Debug, Clone)]
+/// What is the same on every frame of a stream, written once.
+#[derive(Debug)]
 pub(crate) struct Head {
-    pub(crate) id: String,
-    pub(crate) created: u64,
-    /// The model's name as the request gave it; pi-ai notices another one.
-    pub(crate) model: String,
-    pub(crate) usage: Usage,
-    pub(crate) usage_frame: UsageFrame,
+    /// From `data:` to the opening bracket of `choices`.
+    opening: Vec<u8>,
+    usage: Usage,
+    usage_frame: UsageFrame,
 }
 
 /// Whether the client gets a usage frame.
@@ -71,15 +69,13 @@ struct CompletionDetails {
     reasoning_tokens: usize,
 }
 
+/// The beginning of every chunk; `choices` and `usage` follow.
 #[derive(Serialize)]
-struct Chunk<'a> {
+struct Opening<'a> {
     id: &'a str,
     object: &'static str,
     created: u64,
     model: &'a str,
-    choices: &'a [Choice<'a>],
-    #[serde(skip_serializing_if = "Tally::is_absent")]
-    usage: Tally,
 }
 
 #[derive(Serialize)]
@@ -128,14 +124,6 @@ struct FunctionDelta<'a> {
     arguments: &'a str,
 }
 
-#[derive(Clone, Copy, Serialize)]
-#[serde(untagged)]
-enum Tally {
-    Absent,
-    Null,
-    Counted(Usage),
-}
-
 impl Usage {
     /// Four bytes a token; what the session sent before counts as cached.
     pub(crate) fn of(request: usize, cached: usize, said: &Said) -> Self {
@@ -162,12 +150,6 @@ impl Usage {
     }
 }
 
-impl Tally {
-    fn is_absent(&self) -> bool {
-        matches!(self, Self::Absent)
-    }
-}
-
 impl Said {
     /// The finish reason that belongs to it.
     pub(crate) fn finish(&self) -> &'static str {
@@ -180,6 +162,33 @@ impl Said {
 }
 
 impl Head {
+    /// Writes what every frame begins with. The model's name is the one in the request; pi-ai notices another.
+    pub(crate) fn new(
+        id: &str,
+        created: u64,
+        model: &str,
+        (usage_frame, usage): (UsageFrame, Usage),
+    ) -> Self {
+        let mut opening = b"data: ".to_vec();
+        write_json(
+            &mut opening,
+            &Opening {
+                id,
+                object: "chat.completion.chunk",
+                created,
+                model,
+            },
+        );
+        // The object goes on: `choices` takes the place of its closing brace.
+        opening.pop();
+        opening.extend_from_slice(b",\"choices\":[");
+        Self {
+            opening,
+            usage,
+            usage_frame,
+        }
+    }
+
     /// The frames before the finish frame: role, reasoning, content, calls.
     pub(crate) fn body(&self, said: &Said, call_index: CallIndex) -> Vec<Bytes> {
         let content = if said.text.is_none() && !said.calls.is_empty() {
@@ -239,37 +248,34 @@ impl Head {
     pub(crate) fn finish(&self, reason: &str) -> Vec<Bytes> {
         let mut frames = vec![self.frame(Delta::Empty {}, Some(reason))];
         if self.usage_frame == UsageFrame::Asked {
-            frames.push(self.chunk(&[], Tally::Counted(self.usage)));
+            let mut frame = self.opening.clone();
+            frame.extend_from_slice(b"],\"usage\":");
+            write_json(&mut frame, &self.usage);
+            frame.extend_from_slice(b"}\n\n");
+            frames.push(Bytes::from(frame));
         }
         frames
     }
 
     fn frame(&self, delta: Delta<'_>, finish_reason: Option<&str>) -> Bytes {
-        let usage = if self.usage_frame == UsageFrame::Unasked {
-            Tally::Absent
-        } else {
-            Tally::Null
+        let closing: &[u8] = match self.usage_frame {
+            UsageFrame::Unasked => b"]}\n\n",
+            UsageFrame::Asked | UsageFrame::Withheld => b"],\"usage\":null}\n\n",
         };
-        self.chunk(
-            &[Choice {
+        // Room for a delta with a few words; a longer one grows the frame once.
+        let mut frame = Vec::with_capacity(self.opening.len() + 192);
+        frame.extend_from_slice(&self.opening);
+        write_json(
+            &mut frame,
+            &Choice {
                 index: 0,
                 delta,
                 logprobs: (),
                 finish_reason,
-            }],
-            usage,
-        )
-    }
-
-    fn chunk(&self, choices: &[Choice<'_>], usage: Tally) -> Bytes {
-        data(&Chunk {
-            id: &self.id,
-            object: "chat.completion.chunk",
-            created: self.created,
-            model: &self.model,
-            choices,
-            usage,
-        })
+            },
+        );
+        frame.extend_from_slice(closing);
+        Bytes::from(frame)
     }
 }
 
@@ -285,14 +291,13 @@ pub(crate) fn malformed() -> Bytes {
 
 /// A frame that carries an error in place of a chunk.
 pub(crate) fn error(error: &serde_json::Value) -> Bytes {
-    data(&serde_json::json!({ "error": error }))
-}
-
-fn data(value: &impl Serialize) -> Bytes {
-    let mut frame = Vec::with_capacity(320);
-    frame.extend_from_slice(b"data: ");
-    serde_json::to_writer(&mut frame, value)
-        .expect("plain structs with text keys always serialise into memory");
+    let mut frame = b"data: ".to_vec();
+    write_json(&mut frame, &serde_json::json!({ "error": error }));
     frame.extend_from_slice(b"\n\n");
     Bytes::from(frame)
+}
+
+fn write_json(frame: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(frame, value)
+        .expect("plain structs with text keys always serialise into memory");
 }

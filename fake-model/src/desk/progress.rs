@@ -1,5 +1,5 @@
 //! How far one session has come: which bodies got which step, what was sent, which tools came first.
-//! Kept by the desk. It is bounded by the script: bodies are kept as digests, never whole.
+//! Kept by the desk. It is bounded by the script: bodies are kept as digests, never whole; of `tools` the first is kept, one a session.
 
 use sha2::{Digest as _, Sha256};
 
@@ -16,7 +16,8 @@ pub(super) struct Digest([u8; 32]);
 pub(super) struct Progress {
     served: Vec<Served>,
     sent: Vec<Sent>,
-    tools: Option<(Digest, Vec<String>)>,
+    /// The first `tools`, as sent, and the names in it.
+    tools: Option<(String, Vec<String>)>,
 }
 
 /// A step that was served at least once.
@@ -94,21 +95,21 @@ impl Progress {
     }
 
     /// The names in the session's first `tools`, if these are the same bytes.
-    pub(super) fn tools(&self, digest: Digest) -> Option<&[String]> {
+    pub(super) fn tools(&self, sent: &str) -> Option<&[String]> {
         self.tools
             .as_ref()
-            .filter(|(first, _)| *first == digest)
+            .filter(|(first, _)| first == sent)
             .map(|(_, names)| names.as_slice())
     }
 
     /// Keeps the session's first `tools`.
-    pub(super) fn keep_tools(&mut self, digest: Digest, names: Vec<String>) {
-        self.tools.get_or_insert((digest, names));
+    pub(super) fn keep_tools(&mut self, sent: &str, names: Vec<String>) {
+        self.tools.get_or_insert_with(|| (sent.to_owned(), names));
     }
 
     /// The breach if `tools` is not what it was first.
-    pub(super) fn tools_breach(&self, digest: Digest, names: &[String]) -> Option<Breach> {
-        let (_, first) = self.tools.as_ref().filter(|(first, _)| *first != digest)?;
+    pub(super) fn tools_breach(&self, sent: &str, names: &[String]) -> Option<Breach> {
+        let (_, first) = self.tools.as_ref().filter(|(first, _)| first != sent)?;
         let gone: Vec<&String> = first.iter().filter(|name| !names.contains(name)).collect();
         let new: Vec<&String> = names.iter().filter(|name| !first.contains(name)).collect();
         let detail = if gone.is_empty() && new.is_empty() {

@@ -4,7 +4,7 @@
 use axum::http::{HeaderMap, Method};
 use bytes::Bytes;
 
-use crate::event::{Kind, RequestSeen};
+use crate::event::{BodyText, Kind, RequestSeen};
 
 /// Headers whose values never reach the journal.
 const SECRET: [&str; 5] = [
@@ -51,7 +51,7 @@ impl Received {
             method: self.method.to_string(),
             path: self.target.clone(),
             headers: headers.collect(),
-            body: String::from_utf8_lossy(&self.body).into_owned(),
+            body: BodyText(self.body.clone()),
             body_bytes: self.body.len(),
         })
     }

@@ -61,7 +61,7 @@ async fn a_call_has_one_header_and_fragments_with_its_index() {
 }
 
 #[tokio::test]
-async fn each_frame_is_one_write_and_the_connection_is_kept() {
+async fn each_frame_is_a_chunk_of_its_own_and_the_connection_is_kept() {
     let setup = Setup::new(&main_script(&[
         json!({"say": "one two three"}),
         json!({"say": "more"}),
