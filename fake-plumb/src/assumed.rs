@@ -21,9 +21,9 @@ pub(crate) const ID_PREFIX: &str = "ns-";
 /// A1: how a token begins.
 pub(crate) const TOKEN_PREFIX: &str = "nst-";
 /// A4: the owner's death expires a namespace after five minutes (seed, "Isolation").
-pub(crate) const ORPHAN_GRACE: Duration = Duration::from_secs(300);
+pub(crate) const ORPHAN_GRACE: Duration = Duration::from_mins(5);
 /// A5: how long an ended namespace is still listed.
-pub(crate) const ENDED_NAMESPACE_STAYS: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const ENDED_NAMESPACE_STAYS: Duration = Duration::from_hours(24);
 /// A6: the key in the initialize `_meta` with which serve hands its token to the daemon.
 pub(crate) const NAMESPACE_META: &str = "dev.plumbkit/namespace";
 /// A9: the key with which the daemon tells serve what came of a presented credential; serve takes it out.

@@ -10,6 +10,7 @@ mod handshake;
 pub(crate) mod listen;
 pub(crate) mod second;
 pub(crate) mod session;
+pub(crate) mod takeover;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

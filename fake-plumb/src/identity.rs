@@ -132,11 +132,6 @@ impl Identities {
             .map(PathBuf::as_path)
     }
 
-    /// The shard of an agent that moved away from its connection.
-    pub(crate) fn shard(&self, agent: &AgentId) -> Option<&Path> {
-        self.shards.get(agent).map(PathBuf::as_path)
-    }
-
     /// One declared id arms nothing: agents have pins of their own from the second id on.
     pub(crate) fn scope_for(&self, agent: Option<&AgentId>) -> Scope {
         match agent {

@@ -21,7 +21,7 @@ use crate::record::SessionId;
 use crate::time::{Clock, after, nanos};
 
 /// How long a note waits (facts, section 5).
-pub(crate) const LIFETIME: Duration = Duration::from_secs(120 * 60);
+pub(crate) const LIFETIME: Duration = Duration::from_hours(2);
 /// The most notes that one call hands over (facts, section 5).
 pub(crate) const AT_MOST: usize = 3;
 /// The most notes in one conversation (facts, section 5).
@@ -304,105 +304,4 @@ fn select(db: &Connection, reader: &Reader, now: i64) -> Result<Vec<(i64, Note)>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn reader(name: &str) -> Reader {
-        Reader {
-            id: SessionId::from_text(&format!("id-{name}")),
-            name: name.to_owned(),
-            namespace: None,
-        }
-    }
-
-    fn room(faults: &str) -> (tempfile::TempDir, Mailroom) {
-        let clock = Clock::default();
-        (
-            tempfile::tempdir().unwrap(),
-            Mailroom::new(clock, &Faults::parse(faults).unwrap()),
-        )
-    }
-
-    fn send(room: &Mailroom, root: &Path, author: &str, to: &str, bound: Option<&str>, body: &str) {
-        let bound = bound.map(|name| reader(name).id);
-        let author = reader(author);
-        let draft = Draft {
-            author: &author,
-            body,
-            addressee: to,
-            bound: bound.as_ref(),
-            conversation: body,
-        };
-        room.send(root, &draft).unwrap();
-    }
-
-    fn bodies(room: &Mailroom, root: &Path, who: &Reader) -> Vec<String> {
-        room.claim(root, who)
-            .unwrap()
-            .into_iter()
-            .map(|note| note.body)
-            .collect()
-    }
-
-    #[test]
-    fn a_note_for_the_next_goes_to_another_session_once_and_never_to_its_author() {
-        let (dir, room) = room("");
-        send(&room, dir.path(), "a", NEXT, None, "red");
-        assert!(bodies(&room, dir.path(), &reader("a")).is_empty());
-        assert_eq!(bodies(&room, dir.path(), &reader("b")), ["red"]);
-        assert!(bodies(&room, dir.path(), &reader("c")).is_empty());
-    }
-
-    #[test]
-    fn a_bound_note_strands_when_the_name_comes_back_under_another_id() {
-        let (dir, room) = room("");
-        send(&room, dir.path(), "a", "b", Some("b"), "red");
-        let heir = Reader {
-            id: SessionId::from_text("other"),
-            ..reader("b")
-        };
-        assert!(bodies(&room, dir.path(), &heir).is_empty());
-        assert_eq!(bodies(&room, dir.path(), &reader("b")), ["red"]);
-    }
-
-    #[test]
-    fn a_namespace_does_not_see_the_mail_of_another() {
-        let (dir, room) = room("");
-        send(&room, dir.path(), "a", NEXT, None, "red");
-        let outside = Reader {
-            namespace: Some(NamespaceId::from_text("ns-1")),
-            ..reader("b")
-        };
-        assert!(bodies(&room, dir.path(), &outside).is_empty());
-        assert!(room.waiting(dir.path(), &outside).unwrap().is_empty());
-        assert_eq!(room.waiting(dir.path(), &reader("b")).unwrap().len(), 1);
-    }
-
-    #[test]
-    fn at_most_three_notes_come_at_a_time_in_order() {
-        let (dir, room) = room("");
-        for body in ["1", "2", "3", "4"] {
-            send(&room, dir.path(), "a", NEXT, None, body);
-        }
-        assert_eq!(bodies(&room, dir.path(), &reader("b")), ["1", "2", "3"]);
-        assert_eq!(bodies(&room, dir.path(), &reader("b")), ["4"]);
-    }
-
-    #[test]
-    fn the_fault_delivers_every_note_twice() {
-        let (dir, room) = room("mail-twice");
-        send(&room, dir.path(), "a", NEXT, None, "red");
-        for expected in [1, 1, 0] {
-            assert_eq!(bodies(&room, dir.path(), &reader("b")).len(), expected);
-        }
-    }
-
-    #[test]
-    fn a_workspace_made_anew_has_no_old_mail() {
-        let (dir, room) = room("");
-        send(&room, dir.path(), "a", NEXT, None, "red");
-        fs::remove_dir_all(dir.path().join(".plumb")).unwrap();
-        send(&room, dir.path(), "a", NEXT, None, "blue");
-        assert_eq!(bodies(&room, dir.path(), &reader("b")), ["blue"]);
-    }
-}
+mod tests;

@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS read_tracking(
   proxy_session_id TEXT NOT NULL, logical_agent_id TEXT NOT NULL DEFAULT '', path TEXT NOT NULL,
   updated_at INTEGER NOT NULL, PRIMARY KEY (proxy_session_id, logical_agent_id, path));
 CREATE TABLE IF NOT EXISTS resume_identity(
-  plumb_session_id TEXT PRIMARY KEY, external_id TEXT, purpose TEXT, credential_hash TEXT);
+  plumb_session_id TEXT PRIMARY KEY, external_id TEXT, credential_hash TEXT);
 ";
 
 /// Who set a pin.
@@ -44,13 +44,6 @@ impl PinSource {
             Self::Roots => "roots",
         }
     }
-}
-
-/// What hangs on a session's identity row.
-#[derive(Debug, Default)]
-pub(crate) struct Identity {
-    pub(crate) external_id: Option<String>,
-    pub(crate) purpose: Option<String>,
 }
 
 /// The open database.
@@ -118,37 +111,23 @@ impl StateDb {
     }
 
     /// Stores a linkage; another one than before takes the credential away.
-    pub(crate) fn link(
-        &self,
-        id: &SessionId,
-        external: &str,
-        purpose: Option<&str>,
-    ) -> rusqlite::Result<()> {
+    pub(crate) fn link(&self, id: &SessionId, external: &str) -> rusqlite::Result<()> {
         self.0
             .prepare_cached(
-                "INSERT INTO resume_identity(plumb_session_id, external_id, purpose) VALUES (?1, ?2, ?3)
+                "INSERT INTO resume_identity(plumb_session_id, external_id) VALUES (?1, ?2)
                  ON CONFLICT(plumb_session_id) DO UPDATE SET
                    credential_hash = CASE WHEN external_id IS NULL OR external_id = ?2 THEN credential_hash END,
-                   external_id = ?2, purpose = coalesce(?3, purpose)",
+                   external_id = ?2",
             )?
-            .execute(params![id.as_str(), external, purpose])?;
+            .execute(params![id.as_str(), external])?;
         Ok(())
     }
 
-    pub(crate) fn identity(&self, id: &SessionId) -> rusqlite::Result<Identity> {
-        self.0
-            .query_row(
-                "SELECT external_id, purpose FROM resume_identity WHERE plumb_session_id = ?1",
-                [id.as_str()],
-                |row| {
-                    Ok(Identity {
-                        external_id: row.get(0)?,
-                        purpose: row.get(1)?,
-                    })
-                },
-            )
-            .optional()
-            .map(Option::unwrap_or_default)
+    /// What a session is linked to.
+    pub(crate) fn external_id(&self, id: &SessionId) -> rusqlite::Result<Option<String>> {
+        let sql = "SELECT external_id FROM resume_identity WHERE plumb_session_id = ?1";
+        let found = self.0.query_row(sql, [id.as_str()], |row| row.get(0));
+        found.optional().map(Option::flatten)
     }
 
     /// The session that a credential resumes, if it is linked to `external`.
@@ -194,12 +173,12 @@ mod tests {
         let id = SessionId::from_text("e59b7e377676-53f28c37");
         let credential = Credential::new();
         db.issue(&id, &credential).unwrap();
-        db.link(&id, "one", Some("dsh")).unwrap();
-        db.link(&id, "one", None).unwrap();
+        db.link(&id, "one").unwrap();
+        db.link(&id, "one").unwrap();
         assert_eq!(db.resumable(&credential, "one").unwrap(), Some(id.clone()));
         assert_eq!(db.resumable(&credential, "two").unwrap(), None);
         assert!(db.is_recoverable(&id));
-        db.link(&id, "two", None).unwrap();
+        db.link(&id, "two").unwrap();
         assert_eq!(db.resumable(&credential, "two").unwrap(), None);
         assert!(!db.is_recoverable(&id));
     }

@@ -72,18 +72,19 @@ fn daemons(setting: &Setting, rest: &[String]) -> Result<(), CliError> {
         let object = json!({ "daemons": rows, "verdict": verdict });
         return Ok(logo::plain(&format!("{object}\n"))?);
     }
-    let mut text = format!(
+    let line = |row: &Row| {
+        let owns = if row.owns_socket { "yes" } else { "no" };
+        format!(
+            "{:<8} {:<10} {owns:<12} {}\n",
+            row.pid, row.authority, row.socket
+        )
+    };
+    let heading = format!(
         "{:<8} {:<10} {:<12} SOCKET\n",
         "PID", "AUTHORITY", "OWNS SOCKET"
     );
-    for row in &rows {
-        let owns = if row.owns_socket { "yes" } else { "no" };
-        text.push_str(&format!(
-            "{:<8} {:<10} {owns:<12} {}\n",
-            row.pid, row.authority, row.socket
-        ));
-    }
-    Ok(logo::human(&format!("{text}\n{verdict}\n"))?)
+    let lines: String = rows.iter().map(line).collect();
+    Ok(logo::human(&format!("{heading}{lines}\n{verdict}\n"))?)
 }
 
 fn rows(dirs: &Dirs) -> Result<Vec<Row>, CliError> {

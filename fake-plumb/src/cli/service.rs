@@ -82,12 +82,12 @@ fn show(setting: &Setting, rest: &[String]) -> Result<(), CliError> {
     if given.has("json") {
         return Ok(logo::plain(&format!("{object}\n"))?);
     }
-    let mut text = String::new();
-    for (name, value) in object.as_object().into_iter().flatten() {
+    let line = |(name, value): (&String, &serde_json::Value)| {
         let value = value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned);
-        text.push_str(&format!("{:<13} {value}\n", format!("{name}:")));
-    }
+        format!("{:<13} {value}\n", format!("{name}:"))
+    };
+    let text: String = object.as_object().into_iter().flatten().map(line).collect();
     Ok(logo::human(&text)?)
 }

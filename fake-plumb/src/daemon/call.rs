@@ -102,7 +102,7 @@ async fn prepare_and_run(
     {
         session::offer(daemon, conn, &hint, Offer::Hint);
     }
-    let checked = guard::check(tool.name, &tool.schema, arguments)?;
+    let checked = guard::check(tool.name, &tool.schema, &arguments)?;
     let agent = attribute(conn, tool.name, stamp.as_ref(), &checked.arguments);
     refuse_gated(daemon, conn, tool.name, agent.as_ref())?;
     let mut call = Call {
@@ -175,14 +175,13 @@ fn attribute(
     stamp: Option<&AgentId>,
     arguments: &Map<String, Value>,
 ) -> Option<AgentId> {
-    let declares = arguments
+    let typed = arguments
         .get("session_id")
         .and_then(Value::as_str)
         .filter(|id| tool == "session_start" && !id.is_empty());
-    let declared = declares.map(AgentId::from_text);
     stamp
         .cloned()
-        .or(declared)
+        .or(typed.map(AgentId::from_text))
         .or_else(|| conn.state().identities.declared.clone())
 }
 

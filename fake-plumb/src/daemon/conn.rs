@@ -26,7 +26,7 @@ use crate::namespace::NamespaceId;
 use crate::record::SessionId;
 
 /// A connection without a call for this long is closed (facts, section 4).
-const IDLE: Duration = Duration::from_secs(3600);
+const IDLE: Duration = Duration::from_hours(1);
 
 /// One connection.
 #[derive(Debug)]
@@ -201,7 +201,7 @@ fn take(daemon: &Rc<Daemon>, conn: &Rc<Conn>, calls: &mut JoinSet<()>, line: &[u
             "prompts/list" => conn.send(frame::answer(&id, &json!({ "prompts": [] }))),
             "resources/list" => conn.send(frame::answer(&id, &json!({ "resources": [] }))),
             "resources/templates/list" => {
-                conn.send(frame::answer(&id, &json!({ "resourceTemplates": [] })))
+                conn.send(frame::answer(&id, &json!({ "resourceTemplates": [] })));
             }
             "tools/call" => {
                 calls.spawn_local(call::handle(Rc::clone(daemon), Rc::clone(conn), id, params));

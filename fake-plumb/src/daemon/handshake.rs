@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Daemon;
 use super::conn::Conn;
 use super::session::{self, Offer};
+use super::takeover;
 use crate::assumed;
 use crate::fault::Fault;
 use crate::log::Level;
@@ -67,7 +68,7 @@ pub(super) fn initialize(daemon: &Daemon, conn: &Conn, id: &Value, params: &Map<
         .get(key::SESSION)
         .and_then(Value::as_str)
         .map(SessionId::from_text);
-    let recovery = match replayed.filter(|old| session::adopt_replayed(daemon, conn, old)) {
+    let recovery = match replayed.filter(|old| takeover::adopt_replayed(daemon, conn, old)) {
         Some(_) => "restored",
         None => "established",
     };
@@ -99,7 +100,7 @@ fn result_meta(daemon: &Daemon, conn: &Conn, recovery: &str, consumer: Consumer)
         key::INSTANCE: daemon.instance,
     });
     if let Some(credential) = (consumer == Consumer::KeepsCredentials)
-        .then(|| session::issue_credential(daemon, conn))
+        .then(|| takeover::issue_credential(daemon, conn))
         .flatten()
     {
         meta[key::CREDENTIAL] = json!(credential.reveal());

@@ -36,7 +36,7 @@ use crate::state_db::StateDb;
 const LONGEST_SOCKET_PATH: usize = 103;
 
 /// How often plumb looks for old records and idle connections (facts, section 4).
-const REAPING: Duration = Duration::from_secs(300);
+const REAPING: Duration = Duration::from_mins(5);
 
 /// Why the daemon did not come up, or went down.
 #[derive(Debug, Error)]
@@ -114,7 +114,7 @@ pub(crate) fn run(setting: Setting) -> Result<(), DaemonError> {
         return Ok(());
     };
     // A process-group leader cannot become a session leader; whoever started us as one has done enough.
-    drop(nix::unistd::setsid());
+    nix::unistd::setsid().ok();
     std::env::set_current_dir("/")?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

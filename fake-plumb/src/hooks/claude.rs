@@ -26,7 +26,7 @@ const LONGEST: u64 = 64 * 1024;
 /// How long the daemon may take to name its keys (facts, section 6).
 const LIMIT: Duration = Duration::from_millis(300);
 /// How long its answer is kept (facts, section 6: about a minute).
-const KEPT: Duration = Duration::from_secs(60);
+const KEPT: Duration = Duration::from_mins(1);
 const PREFIX: &str = "mcp__plumb__";
 
 /// The keys that the daemon takes, as they were last told.

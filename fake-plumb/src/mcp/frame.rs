@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 
 /// JSON-RPC's codes that plumb uses.
 pub(crate) const PARSE_ERROR: i64 = -32700;
-pub(crate) const INVALID_REQUEST: i64 = -32600;
 pub(crate) const NOT_FOUND: i64 = -32601;
 pub(crate) const SERVER_ERROR: i64 = -32000;
 

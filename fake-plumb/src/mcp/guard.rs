@@ -26,7 +26,7 @@ pub(crate) struct Checked {
 pub(crate) fn check(
     tool: &str,
     schema: &Value,
-    arguments: Map<String, Value>,
+    arguments: &Map<String, Value>,
 ) -> Result<Checked, Failure> {
     let refuse = |text: String| Failure {
         text,
@@ -73,11 +73,11 @@ pub(crate) fn check(
 fn resolve_aliases(
     tool: &str,
     known: &Map<String, Value>,
-    arguments: Map<String, Value>,
+    arguments: &Map<String, Value>,
 ) -> Checked {
     let mut note = String::new();
     let mut resolved = Map::new();
-    for (key, value) in &arguments {
+    for (key, value) in arguments {
         let target = alias_of(tool, key, known).filter(|target| !arguments.contains_key(*target));
         if let Some(target) = target {
             note = format!(
@@ -144,7 +144,7 @@ mod tests {
         let Value::Object(arguments) = arguments else {
             panic!("arguments are an object")
         };
-        check(tool.name, &tool.schema, arguments).unwrap_err().text
+        check(tool.name, &tool.schema, &arguments).unwrap_err().text
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         let Value::Object(arguments) = json!({ "sessionId": "x" }) else {
             unreachable!()
         };
-        let checked = check(tool.name, &tool.schema, arguments).unwrap();
+        let checked = check(tool.name, &tool.schema, &arguments).unwrap();
         assert_eq!(checked.arguments["session_id"], "x");
         insta::assert_snapshot!(checked.note.trim_end(), @r#"note: interpreted "sessionId" as "session_id" — prefer the tool's documented parameter names."#);
     }

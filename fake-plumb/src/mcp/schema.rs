@@ -2,7 +2,7 @@
 //!
 //! Pure data, written after the transcript; descriptions are our own words.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::generation::Generation;
 
@@ -120,91 +120,122 @@ pub(crate) fn list(generation: Generation) -> Value {
 
 /// Every tool of the fake, in plumb's order.
 fn all(generation: Generation) -> Vec<Tool> {
-    let text = || json!({ "type": "string" });
-    let flag = || json!({ "type": "boolean" });
-    let texts = || json!({ "type": "array", "items": { "type": "string" } });
-    let from = |least: u64| json!({ "type": "integer", "minimum": least });
-    let within =
-        |least: u64, most: u64| json!({ "type": "integer", "minimum": least, "maximum": most });
-    let loaded = |name, description, properties: Value| Tool {
-        name,
-        description,
-        schema: json!({ "additionalProperties": true, "properties": properties, "type": "object" }),
+    let mut tools = file_tools();
+    tools.extend(session_tools(generation));
+    tools.extend(memory_tools());
+    tools
+}
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn texts() -> Value {
+    json!({ "type": "array", "items": { "type": "string" } })
+}
+
+fn flag() -> Value {
+    json!({ "type": "boolean" })
+}
+
+fn from(least: u64) -> Value {
+    json!({ "type": "integer", "minimum": least })
+}
+
+fn within(least: u64, most: u64) -> Value {
+    json!({ "type": "integer", "minimum": least, "maximum": most })
+}
+
+fn choice(words: &[&str]) -> Value {
+    json!({ "type": "string", "enum": words })
+}
+
+/// A tool that clients load at once.
+fn loaded(name: &'static str, description: &'static str, properties: Value) -> Tool {
+    Tool {
         is_always_loaded: true,
-    };
-    let plain = |name, description, properties| Tool {
-        is_always_loaded: false,
-        ..loaded(name, description, properties)
-    };
-    let mut leave_note = loaded(
-        "leave_note",
-        "Leave a note for another session of this workspace, or for the next one to attach.",
-        json!({ "body": text(), "to": text(), "conversation_id": text() }),
-    );
-    leave_note.schema["required"] = json!(["body"]);
-    let mut session_start = loaded(
-        "session_start",
-        "Declare who you are and where you work, and get an orientation.",
-        json!({
-            "workspace": text(), "session_id": text(), "language": text(), "force": flag(), "purpose": text(),
-            "detail": { "type": "string", "enum": ["brief", "full"] },
-        }),
-    );
-    if generation.has_mail_argument() {
-        session_start.schema["properties"]["mail"] =
-            json!({ "type": "string", "enum": ["claim", "preview"] });
+        ..plain(name, description, properties)
     }
+}
+
+fn plain(name: &'static str, description: &'static str, properties: Value) -> Tool {
+    let schema = Map::from_iter([
+        ("additionalProperties".to_owned(), json!(true)),
+        ("properties".to_owned(), properties),
+        ("type".to_owned(), json!("object")),
+    ]);
+    Tool {
+        name,
+        schema: Value::Object(schema),
+        description,
+        is_always_loaded: false,
+    }
+}
+
+fn file_tools() -> Vec<Tool> {
+    let read = json!({
+        "file_path": text(), "start_line": from(1), "end_line": from(1), "offset": from(1), "limit": from(1),
+        "pattern": text(), "use_regex": { "type": "boolean", "default": false }, "case_sensitive": flag(),
+        "context_lines": within(0, 50), "max_matches": within(1, 2000),
+    });
+    let status = json!({
+        "paths": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 50 },
+    });
+    let write = json!({
+        "file_path": text(), "content": text(), "create_dirs": flag(), "dirty_ok": flag(),
+        "overwrite_changed": flag(), "expected_mtime": text(), "expected_sha": text(),
+        "await_diagnostics": flag(), "fail_on_new_errors": flag(),
+    });
+    let find = json!({
+        "pattern": text(), "path": text(), "type": choice(&["file", "dir", "any"]), "extension": text(),
+        "max_depth": from(1), "max_results": within(1, 5000), "include_hidden": flag(),
+        "include_details": flag(), "sort_by": choice(&["name", "size", "modified"]), "use_regex": flag(),
+    });
+    let git = json!({
+        "subcommand": text(), "args": texts(), "files": texts(), "message": text(), "repo": text(),
+        "confirm": flag(), "expected_head": text(),
+    });
     vec![
-        loaded(
-            "read_file",
-            "Read a text file of the workspace.",
-            json!({
-                "file_path": text(), "start_line": from(1), "end_line": from(1), "offset": from(1), "limit": from(1),
-                "pattern": text(), "use_regex": { "type": "boolean", "default": false }, "case_sensitive": flag(),
-                "context_lines": within(0, 50), "max_matches": within(1, 2000),
-            }),
-        ),
+        loaded("read_file", "Read a text file of the workspace.", read),
         plain(
             "file_status",
-            "Say whether files exist, how large they are and when they changed.",
-            json!({
-                "paths": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 50 },
-            }),
+            "Say whether files exist and how large they are.",
+            status,
         ),
-        loaded(
-            "write_file",
-            "Write a text file of the workspace.",
-            json!({
-                "file_path": text(), "content": text(), "create_dirs": flag(), "dirty_ok": flag(),
-                "overwrite_changed": flag(), "expected_mtime": text(), "expected_sha": text(),
-                "await_diagnostics": flag(), "fail_on_new_errors": flag(),
-            }),
-        ),
-        plain(
-            "find_files",
-            "List files of the workspace by name.",
-            json!({
-                "pattern": text(), "path": text(), "type": { "type": "string", "enum": ["file", "dir", "any"] },
-                "extension": text(), "max_depth": from(1), "max_results": within(1, 5000), "include_hidden": flag(),
-                "include_details": flag(), "sort_by": { "type": "string", "enum": ["name", "size", "modified"] },
-                "use_regex": flag(),
-            }),
-        ),
+        loaded("write_file", "Write a text file of the workspace.", write),
+        plain("find_files", "List files of the workspace by name.", find),
         loaded(
             "git",
             "Run a git subcommand under the project's policy.",
-            json!({
-                "subcommand": text(), "args": texts(), "files": texts(), "message": text(), "repo": text(),
-                "confirm": flag(), "expected_head": text(),
-            }),
+            git,
         ),
+    ]
+}
+
+fn session_tools(generation: Generation) -> Vec<Tool> {
+    let name = json!({
+        "type": "string", "minLength": 1, "maxLength": 25, "pattern": "^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$",
+    });
+    let note = json!({ "body": text(), "to": text(), "conversation_id": text() });
+    let mut start = json!({
+        "workspace": text(), "session_id": text(), "language": text(), "force": flag(), "purpose": text(),
+        "detail": choice(&["brief", "full"]),
+    });
+    if generation.has_mail_argument() {
+        start["mail"] = choice(&["claim", "preview"]);
+    }
+    let mut leave_note = loaded(
+        "leave_note",
+        "Leave a note for another session of this workspace, or for the next one to attach.",
+        note,
+    );
+    leave_note.schema["required"] = json!(["body"]);
+    vec![
         plain("daemon_info", "Describe the daemon.", json!({})),
         plain(
             "rename_session",
             "Give this session another name.",
-            json!({
-                "name": { "type": "string", "minLength": 1, "maxLength": 25, "pattern": "^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$" },
-            }),
+            json!({ "name": name }),
         ),
         plain(
             "workspace_sessions",
@@ -217,24 +248,27 @@ fn all(generation: Generation) -> Vec<Tool> {
             "Collect the notes that wait for this session.",
             json!({ "wait_seconds": from(0) }),
         ),
-        session_start,
+        loaded(
+            "session_start",
+            "Declare who you are and where you work, and get an orientation.",
+            start,
+        ),
+    ]
+}
+
+fn memory_tools() -> Vec<Tool> {
+    let write = json!({
+        "name": text(), "content": text(), "description": text(), "paths": texts(), "workspace": text(),
+    });
+    let read = json!({ "name": text(), "workspace": text() });
+    vec![
         plain(
             "list_memories",
             "List the notes the project keeps.",
             json!({ "workspace": text() }),
         ),
-        plain(
-            "read_memory",
-            "Read one of the project's notes.",
-            json!({ "name": text(), "workspace": text() }),
-        ),
-        plain(
-            "write_memory",
-            "Keep a note in the project.",
-            json!({
-                "name": text(), "content": text(), "description": text(), "paths": texts(), "workspace": text(),
-            }),
-        ),
+        plain("read_memory", "Read one of the project's notes.", read),
+        plain("write_memory", "Keep a note in the project.", write),
     ]
 }
 

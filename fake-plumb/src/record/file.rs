@@ -6,7 +6,7 @@
 use std::fs::{self, File, FileTimes, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -19,7 +19,7 @@ use crate::process::Process;
 use crate::time;
 
 /// How long an ended record stays (facts, section 4).
-pub(crate) const ENDED_STAYS: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const ENDED_STAYS: Duration = Duration::from_hours(24);
 
 /// How a record reaches its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,8 @@ impl Store {
         for entry in fs::read_dir(&self.dir)? {
             let name = entry?.file_name();
             let Some(name) = name.to_str() else { continue };
-            if name.starts_with('.') || !name.ends_with(".json") {
+            let is_json = Path::new(name).extension().is_some_and(|end| end == "json");
+            if name.starts_with('.') || !is_json {
                 continue;
             }
             // A record may be reaped between the listing and the reading.

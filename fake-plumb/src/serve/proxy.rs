@@ -85,9 +85,9 @@ pub(super) fn run(
     };
     for event in happened {
         match event {
-            Event::Client(line) => proxy.on_client(line),
+            Event::Client(line) => proxy.on_client(&line),
             Event::ClientTooLong => {
-                write_client(&frame::parse_error("the line is longer than 4 MiB"))?
+                write_client(&frame::parse_error("the line is longer than 4 MiB"))?;
             }
             Event::Daemon { link, line } if link == proxy.link => proxy.on_daemon(line)?,
             Event::DaemonEnd { link } if link == proxy.link => proxy.on_daemon_end()?,
@@ -99,9 +99,9 @@ pub(super) fn run(
 }
 
 impl Proxy<'_> {
-    fn on_client(&mut self, line: Vec<u8>) {
-        let Ok(Value::Object(mut object)) = serde_json::from_slice(&line) else {
-            return self.write_daemon(&line);
+    fn on_client(&mut self, line: &[u8]) {
+        let Ok(Value::Object(mut object)) = serde_json::from_slice(line) else {
+            return self.write_daemon(line);
         };
         let method = object
             .get("method")
@@ -110,7 +110,7 @@ impl Proxy<'_> {
             .to_owned();
         let id = object.get("id").filter(|id| !id.is_null()).cloned();
         let (Some(id), false) = (id, method.is_empty()) else {
-            return self.write_daemon(&line);
+            return self.write_daemon(line);
         };
         let params = object.get_mut("params").and_then(Value::as_object_mut);
         let (pending, has_changed) = match (method.as_str(), params) {
@@ -145,7 +145,7 @@ impl Proxy<'_> {
         if has_changed {
             self.write_daemon(Value::Object(object).to_string().as_bytes());
         } else {
-            self.write_daemon(&line);
+            self.write_daemon(line);
         }
     }
 
@@ -235,10 +235,8 @@ impl Proxy<'_> {
         else {
             return;
         };
-        text.push_str(&format!(
-            "\n# plumb-note: plumb daemon reconnected (now {})\n",
-            self.setting.generation.version()
-        ));
+        let now = self.setting.generation.version();
+        *text = format!("{text}\n# plumb-note: plumb daemon reconnected (now {now})\n");
         self.owes_note = false;
     }
 

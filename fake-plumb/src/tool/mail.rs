@@ -84,7 +84,7 @@ fn receipt(draft: &Draft<'_>) -> String {
         draft.conversation
     );
     match draft.bound {
-        Some(id) => text.push_str(&format!("  bound to:     {id}\n")),
+        Some(id) => text.extend(["  bound to:     ", id.as_str(), "\n"]),
         None if !is_next => text.push_str(
             "  unplaced:     no live session has this name; whoever has it later can read it\n",
         ),

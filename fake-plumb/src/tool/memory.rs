@@ -30,12 +30,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Success, Failure> {
             "No memories yet. Use write_memory to save project notes.\n",
         ));
     }
-    Ok(Success::text(
-        names
-            .iter()
-            .map(|name| format!("- {name}\n"))
-            .collect::<String>(),
-    ))
+    Ok(Success::text(format!("- {}\n", names.join("\n- "))))
 }
 
 pub(super) fn read(call: &Call<'_>) -> Result<Success, Failure> {

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::{Call, MailBlock, Project, Success, mail, packet};
 use crate::assumed;
-use crate::daemon::session::{self, Resumed};
+use crate::daemon::session;
+use crate::daemon::takeover::{self, Resumed};
 use crate::identity::{AgentId, Force, Pinning, Scope};
 use crate::log::Level;
 use crate::mcp::failure::{Envelope, Failure, Remedy};
@@ -114,7 +115,7 @@ fn add_meta(
         .meta
         .insert(assumed::RESUME_META.to_owned(), json!(resumed.word()));
     if resumed == Resumed::Session
-        && let Some(successor) = session::issue_credential(call.daemon, call.conn)
+        && let Some(successor) = takeover::issue_credential(call.daemon, call.conn)
     {
         success
             .meta
@@ -133,7 +134,7 @@ fn resume(call: &Call<'_>, declared: Option<&AgentId>) -> Option<Resumed> {
         .generation()
         .has_resume()
         .then(|| match declared {
-            Some(declared) => session::resume(call.daemon, call.conn, &credential, declared),
+            Some(declared) => takeover::resume(call.daemon, call.conn, &credential, declared),
             None => Resumed::Unknown,
         })
 }
