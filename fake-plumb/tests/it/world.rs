@@ -130,6 +130,13 @@ impl World {
         Cli(child.wait_with_output().unwrap())
     }
 
+    /// Starts this world's daemon.
+    #[track_caller]
+    pub(crate) fn start_daemon(&self) {
+        let cli = self.run(&["restart", "--force"]);
+        assert_eq!(cli.code(), 0, "{cli:?}");
+    }
+
     /// A serve in `workspace` that has shaken hands.
     pub(crate) fn client(&self, workspace: &Path) -> Client {
         self.client_with(workspace, &[])
@@ -167,7 +174,7 @@ impl World {
         {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap();
-            if name.starts_with('.') || !name.ends_with(".json") {
+            if name.starts_with('.') || path.extension().is_none_or(|end| end != "json") {
                 continue;
             }
             let Ok(text) = fs::read_to_string(&path) else {
@@ -379,6 +386,20 @@ impl Client {
         self.lines
             .recv_timeout(PATIENCE)
             .unwrap_or_else(|error| panic!("no line: {error}"))
+    }
+
+    /// Waits for a notification of that method.
+    #[track_caller]
+    pub(crate) fn notified(&mut self, method: &str) {
+        loop {
+            let frame = self
+                .read()
+                .unwrap_or_else(|| panic!("no {method}; {:?}", self.child.try_wait()));
+            if frame["method"] == method {
+                return;
+            }
+            self.unasked.push(frame);
+        }
     }
 
     /// The next line as JSON, or nothing once the stream has ended.
