@@ -134,7 +134,7 @@ fn become_the_daemon(dirs: &Dirs) -> io::Result<Option<Flock<File>>> {
         if let Some(lock) = lock(&dirs.daemon_lock(), FlockArg::LockExclusiveNonblock)? {
             return Ok(Some(lock));
         }
-        if UnixStream::connect(dirs.socket()).is_ok() || Instant::now() > deadline {
+        if UnixStream::connect(dirs.control()).is_ok() || Instant::now() > deadline {
             return Ok(None);
         }
         std::thread::sleep(Duration::from_millis(1));
