@@ -26,6 +26,7 @@ use crate::fault::Fault;
 use crate::log::{Level, Log};
 use crate::logo;
 use crate::mail::Mailroom;
+use crate::mcp::schema;
 use crate::namespace::{Book, NamespaceError};
 use crate::record::file::Store;
 use crate::record::registry::Registry;
@@ -226,6 +227,7 @@ fn open(setting: Setting, dirs: &Dirs) -> Result<Rc<Daemon>, DaemonError> {
         ledger: Ledger::open(&dirs.effects())?,
         conns: RefCell::new(BTreeMap::new()),
         next_conn: Cell::new(0),
+        tools: schema::all(setting.generation),
         instance: format!("{:016x}", u64::from_be_bytes(random())),
         setting,
     }))
