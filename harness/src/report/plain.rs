@@ -99,6 +99,24 @@ impl Plain {
                     program.display()
                 );
             }
+            Event::Admitted {
+                why,
+                program,
+                version,
+                isolation,
+            } => {
+                page_of.err = format!(
+                    "e2e: a real plumb is used: {why}; plumb binary {}, {version}; isolation {isolation}\n",
+                    program.display()
+                );
+            }
+            Event::Certificate { certificate } => {
+                page_of.out = certificate
+                    .lines()
+                    .iter()
+                    .map(|line| format!("e2e: {line}\n"))
+                    .collect();
+            }
             Event::Started {
                 runs,
                 jobs,
