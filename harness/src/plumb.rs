@@ -7,6 +7,8 @@ pub mod daemon_log;
 pub mod debug_daemons;
 pub mod dialect;
 pub mod fingerprint;
+pub mod gone;
+pub mod private;
 pub mod probe;
 pub mod real;
 pub mod records;
