@@ -27,7 +27,7 @@ pub(crate) enum Plumbs {
     /// The built-in one.
     Fake(FakePlumbs),
     /// One that is there already.
-    Real(RealPlumb),
+    Real(Box<RealPlumb>),
 }
 
 impl Plumbs {
@@ -45,7 +45,7 @@ impl Plumbs {
     }
 
     /// Gives the daemons of the built-in one up; keeps one that is there, which nobody here may end.
-    pub(crate) fn into_real(self) -> Option<RealPlumb> {
+    pub(crate) fn into_real(self) -> Option<Box<RealPlumb>> {
         match self {
             Self::Fake(_) => None,
             Self::Real(real) => Some(real),
@@ -55,7 +55,7 @@ impl Plumbs {
     fn host(&self) -> &dyn PlumbHost {
         match self {
             Self::Fake(fakes) => fakes,
-            Self::Real(real) => real,
+            Self::Real(real) => real.as_ref(),
         }
     }
 }

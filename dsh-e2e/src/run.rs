@@ -148,7 +148,7 @@ async fn all(
         dialect: &dialect,
     };
     let plumbs = match real {
-        Some(real) => Plumbs::Real(real),
+        Some(real) => Plumbs::Real(Box::new(real)),
         None => Plumbs::Fake(
             FakePlumbs::start(&peers(&tasks), &ground)
                 .await
