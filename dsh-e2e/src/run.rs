@@ -147,14 +147,7 @@ async fn all(
         warden: &warden,
         dialect: &dialect,
     };
-    let plumbs = match real {
-        Some(real) => Plumbs::Real(Box::new(real)),
-        None => Plumbs::Fake(
-            FakePlumbs::start(&peers(&tasks), &ground)
-                .await
-                .map_err(Refusal::broken)?,
-        ),
-    };
+    let plumbs = plumbs(real, &tasks, &ground).await?;
     if let Some(plumb) = plumbs.built_in() {
         let version = plumb.version().map_err(Refusal::broken)?;
         tell(&Event::Plumb {
@@ -163,11 +156,7 @@ async fn all(
             isolation: "namespace".into(),
         });
     }
-    let jobs = options
-        .jobs
-        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
-        .max(1);
-    let jobs = if plumbs.is_the_owners() { 1 } else { jobs };
+    let jobs = jobs(options, &plumbs);
     tell(&Event::Started {
         runs: tasks.len(),
         jobs,
@@ -207,6 +196,30 @@ async fn all(
         exit => exit,
     };
     Ok((exit, outcome.verdicts))
+}
+
+/// The plumb that is there, or the built-in one started in every way that a task wants.
+async fn plumbs(
+    real: Option<RealPlumb>,
+    tasks: &[Task],
+    ground: &Ground<'_>,
+) -> Result<Plumbs, Refusal> {
+    match real {
+        Some(real) => Ok(Plumbs::Real(Box::new(real))),
+        None => FakePlumbs::start(&peers(tasks), ground)
+            .await
+            .map(Plumbs::Fake)
+            .map_err(Refusal::broken),
+    }
+}
+
+/// How many scenarios run at a time: one at the owner's own daemon.
+fn jobs(options: &RunOptions, plumbs: &Plumbs) -> usize {
+    if plumbs.is_the_owners() {
+        return 1;
+    }
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    options.jobs.unwrap_or_else(all).max(1)
 }
 
 fn exit_of(outcome: &drive::Outcome) -> Exit {

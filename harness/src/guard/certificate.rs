@@ -1,7 +1,8 @@
 //! What a host run left behind, as data: two fingerprints of the owner's plumb held against each other.
 //!
 //! Called at the end of a host run. Pure. What can be traced to the run and lies outside its own namespaces is a
-//! fault; what cannot be traced to it is listed as the owner's.
+//! fault; what cannot be traced to it is listed as the owner's, though a serve's first bare dial leaves a record that
+//! names nobody (measured).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +70,7 @@ pub struct Certificate {
     pub records: usize,
     /// What the run left that it must not leave.
     pub faults: Vec<String>,
-    /// What else changed meanwhile: the owner's own doing.
+    /// What else changed meanwhile: the owner's own doing, and bare dials.
     pub owners: Vec<String>,
 }
 
@@ -97,7 +98,7 @@ impl Certificate {
             ),
         ];
         lines.extend(some(&self.faults, "left behind"));
-        lines.extend(some(&self.owners, "the owner's own, meanwhile"));
+        lines.extend(some(&self.owners, "not traced to the run"));
         lines
     }
 }

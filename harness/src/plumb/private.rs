@@ -4,6 +4,7 @@
 //! processes of the machine; it signals nobody.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixStream;
@@ -41,18 +42,14 @@ pub fn environment(home: &Path) -> BTreeMap<String, String> {
 pub fn look(home: &Path, program: &Path) -> Look {
     let mut look = Look::default();
     let walked = walk(home, &mut |path, kind| {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if kind.is_socket() && name.ends_with(".sock") {
+        let ending = path.extension().and_then(OsStr::to_str);
+        if kind.is_socket() && ending == Some("sock") {
             match listens(path) {
                 Ok(Listens::Yes) => look.listening.push(path.to_owned()),
                 Ok(Listens::No) => {}
                 Err(error) => look.unseen.push(format!("{}: {error}", path.display())),
             }
-        } else if kind.is_file() && name.ends_with(".pid") {
+        } else if kind.is_file() && ending == Some("pid") {
             look.pidfiles.push(Pidfile {
                 path: path.to_owned(),
                 names: names(path, program),

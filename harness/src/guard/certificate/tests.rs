@@ -168,7 +168,7 @@ proptest! {
         let lines = certificate.lines();
         prop_assert!(lines.len() <= 10);
         prop_assert_eq!(lines[0].contains("CHANGED"), faults > 0);
-        for (count, title) in [(faults, "left behind: "), (owners, "the owner's own, meanwhile: ")] {
+        for (count, title) in [(faults, "left behind: "), (owners, "not traced to the run: ")] {
             let told: usize = lines
                 .iter()
                 .filter_map(|line| line.strip_prefix(title))
