@@ -12,8 +12,10 @@ use harness::agent::dsh::{Build, Check, Network};
 use harness::clock::Moment;
 use harness::event::Event;
 use harness::exit::Exit;
+use harness::guard::Isolation;
 use harness::library::{self, Entry};
 use harness::plan::{self, Controls, Subject as Planned};
+use harness::plumb::cli::Plumb;
 use harness::plumb::dialect::Dialect;
 use harness::plumb::real::RealPlumb;
 use harness::report::{Plain, json_report};
@@ -120,11 +122,7 @@ async fn all(
         guarded::leave_out(&mut tasks);
     }
     if tasks.is_empty() {
-        return Err(Refusal {
-            what: "no scenario is shown by the chosen builds".into(),
-            hint: Some("`dsh-e2e list` shows which builds a scenario needs".into()),
-            exit: Exit::NothingChecked,
-        });
+        return Err(nothing_shown());
     }
     for subject in subjects {
         tell(&ready(subject));
@@ -132,14 +130,12 @@ async fn all(
     let program = std::env::current_exe().map_err(Refusal::broken)?;
     let plugins = library::lay_out_plugins(&root.path().join("js")).map_err(Refusal::broken)?;
     let dialect = Dialect::default();
-    let warden = Warden::start(
-        WardenProgram {
-            program: &program,
-            verb: "warden",
-        },
-        origin,
-    )
-    .map_err(Refusal::broken)?;
+    let verb = "warden";
+    let warden = WardenProgram {
+        program: &program,
+        verb,
+    };
+    let warden = Warden::start(warden, origin).map_err(Refusal::broken)?;
     let model = Scripted::start(origin).await.map_err(Refusal::broken)?;
     let ground = Ground {
         program: &program,
@@ -149,12 +145,7 @@ async fn all(
     };
     let plumbs = plumbs(real, &tasks, &ground).await?;
     if let Some(plumb) = plumbs.built_in() {
-        let version = plumb.version().map_err(Refusal::broken)?;
-        tell(&Event::Plumb {
-            program: plumb.program,
-            version,
-            isolation: "namespace".into(),
-        });
+        tell(&built_in(plumb)?);
     }
     let jobs = jobs(options, &plumbs);
     tell(&Event::Started {
@@ -184,18 +175,34 @@ async fn all(
         writeln!(std::io::stderr(), "warning: {trouble}").ok();
     }
     root.finish(options.keep, &outcome.verdicts);
-    let assumes = outcome.assumes.clone();
     tell(&Event::Over {
         wall_us: Moment::now().since(origin).0,
         cpu_us: outcome.cpu_us,
         results: results.to_owned(),
-        assumes,
+        assumes: outcome.assumes.clone(),
     });
     let exit = match exit_of(&outcome) {
         Exit::AsExpected | Exit::NothingChecked if !is_clean => Exit::Unexpected,
         exit => exit,
     };
     Ok((exit, outcome.verdicts))
+}
+
+fn nothing_shown() -> Refusal {
+    Refusal {
+        what: "no scenario is shown by the chosen builds".into(),
+        hint: Some("`dsh-e2e list` shows which builds a scenario needs".into()),
+        exit: Exit::NothingChecked,
+    }
+}
+
+fn built_in(plumb: Plumb) -> Result<Event, Refusal> {
+    let version = plumb.version().map_err(Refusal::broken)?;
+    Ok(Event::Plumb {
+        program: plumb.program,
+        version,
+        isolation: Isolation::Namespace.to_string(),
+    })
 }
 
 /// The plumb that is there, or the built-in one started in every way that a task wants.

@@ -15,7 +15,7 @@ struct Vectors {
     vector: Vec<Vector>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct Vector {
     title: String,
