@@ -40,9 +40,16 @@ pub(crate) struct RunOptions {
     /// Defaults to the newest pinned build.
     #[arg(long = "dsh", value_name = "BUILD")]
     pub(crate) dsh: Vec<String>,
-    /// The plumb to use
-    #[arg(long, value_name = "PLUMB", default_value = "fake")]
-    pub(crate) plumb: String,
+    /// The plumb to use: fake, real, or the path of one
+    ///
+    /// Defaults to the plumb that `PLUMB_BIN` names, as `real` does, and to the built-in `fake` without it. `real` is
+    /// `PLUMB_BIN`, else `../plumb/plumb`, else `plumb` on `PATH`. Any plumb but `fake` is used only in CI, in a
+    /// container, or in a virtual machine with `PLUMB_SEPARATE_ENV=vm`.
+    #[arg(long, value_name = "PLUMB")]
+    pub(crate) plumb: Option<String>,
+    /// Print what would be started and written, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Somebody's own checkout of the identity plugin
     #[arg(long, value_name = "DIR")]
     pub(crate) plugin: Option<PathBuf>,

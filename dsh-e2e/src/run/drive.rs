@@ -40,6 +40,8 @@ pub(crate) struct Outcome {
     pub(crate) cpu_us: u64,
     pub(crate) assumes: Vec<String>,
     pub(crate) signalled: Option<u8>,
+    /// Whether the plumb in use was withdrawn.
+    pub(crate) stopped: bool,
 }
 
 /// What one task came to.
@@ -94,6 +96,7 @@ pub(crate) async fn drive_all(
                 });
                 outcome.verdicts.push(verdict);
             }
+            Err(_) if scene.plumb.stopped().is_some() => {}
             Err(what) => {
                 outcome.broken += 1;
                 waiting[done.task.subject].push(Event::Broken {
@@ -111,6 +114,11 @@ pub(crate) async fn drive_all(
             if left[subject] > 0 {
                 break;
             }
+        }
+        if let Some(why) = scene.plumb.stopped() {
+            outcome.stopped = true;
+            tell(&Event::Stopped { why });
+            break;
         }
     }
     for event in waiting.into_iter().flatten() {
