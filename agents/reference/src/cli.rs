@@ -65,7 +65,7 @@ pub struct RunArgs {
     /// The revision of the contract
     #[arg(long)]
     pub revision: Revision,
-    /// The explicit home; it goes before DSH_HOME and ~/.dsh
+    /// The explicit home; it goes before the ambient one and the user's
     #[arg(long, value_name = "DIR")]
     pub home: Option<OsString>,
     /// No explicit home

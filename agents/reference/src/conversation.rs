@@ -82,16 +82,16 @@ pub async fn resume(host: &Rc<Host>, id: &SessionId) -> Result<Rc<Agent>, HostEr
     Ok(publish(host, session, Birth::Resume).await)
 }
 
-/// Ends a live agent; what it has so far becomes durable, and its session can be resumed.
+/// Ends a live agent. What it has so far becomes durable, but for a turn that was still open; it can be resumed.
 pub fn dispose(host: &Host, agent: &Agent) -> Result<(), HostError> {
     let id = &agent.header().id;
     agent.stop();
     host.agents.borrow_mut().remove(id);
     let mut store = host.store.borrow_mut();
-    let flushed = if agent.session().events().is_empty() { Ok(()) } else { store.flush(&agent.session()) };
+    let kept = if agent.session().is_between_turns() { store.flush(&agent.session()) } else { Ok(()) };
     store.release(id);
     host.changed();
-    Ok(flushed?)
+    Ok(kept?)
 }
 
 async fn admit(host: &Rc<Host>, session: Session) -> Result<Rc<Agent>, HostError> {

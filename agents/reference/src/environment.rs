@@ -20,8 +20,7 @@ pub const HOME: &str = "DSH_HOME";
 pub const SHELL: &str = "DSH_SHELL";
 
 /// What a command without a terminal is told about terminals: no pager, no colour (as dsh sets them).
-pub const TERMINAL: [(&str, &str); 4] =
-    [("TERM", "dumb"), ("NO_COLOR", "1"), ("PAGER", "cat"), ("GIT_PAGER", "cat")];
+pub const TERMINAL: [(&str, &str); 4] = [("TERM", "dumb"), ("NO_COLOR", "1"), ("PAGER", "cat"), ("GIT_PAGER", "cat")];
 
 /// Words that make a name look like a credential when one of its parts between underscores is one of them.
 const CREDENTIAL_WORDS: [&str; 8] =

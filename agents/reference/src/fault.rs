@@ -168,7 +168,7 @@ faults! {
     /// A value that is not a string passes, as text.
     NonStringPasses "non-string-passes" "REG-7"
     /// Disposal leaves the contributor's keys and values.
-    DisposalKeepsKey "disposal-keeps-key" "REG-8 REG-11"
+    DisposalKeepsKey "disposal-keeps-key" "REG-8"
     /// Disposal does not free the contributor's name.
     DisposalKeepsName "disposal-keeps-name" "REG-8 REG-11"
     /// The list runs the resolvers.

@@ -98,7 +98,9 @@ pub enum HookError {
         source: std::io::Error,
     },
     /// The file is not what it should be.
-    #[error("read hooks `{path}`: {source}; write {{\"hooks\": {{\"Stop\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"…\"}}]}}]}}}}")]
+    #[error(
+        "read hooks `{path}`: {source}; write {{\"hooks\": {{\"Stop\": [{{\"hooks\": [{{\"type\": \"command\", \"command\": \"…\"}}]}}]}}}}"
+    )]
     Shape {
         /// The file.
         path: PathBuf,

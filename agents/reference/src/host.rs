@@ -190,7 +190,7 @@ fn location_contributor(store: &Rc<RefCell<Store>>) -> Declaration {
     Declaration {
         name: Some(LOCATION_OWNER.to_owned()),
         variables: vec![variable],
-        resolver: Some(Rc::new(move |execution: &Execution<'_>| {
+        resolver: Some(Rc::new(move |execution: Execution<'_>| {
             let location = execution.agent.and_then(|header| jsonl_path(&store.borrow(), header));
             Ok(location.into_iter().map(|path| (SESSION_JSONL.to_owned(), path.into())).collect())
         })),
@@ -208,7 +208,7 @@ impl Host {
     pub fn overlay(&self, agent: Option<&Header>, mode: Mode) -> Result<Overlay, RegistryError> {
         let mut overlay = Overlay::new();
         if self.revision.has_registry() {
-            overlay = self.registry.borrow_mut().resolve(&Execution { agent })?;
+            overlay = self.registry.borrow_mut().resolve(Execution { agent })?;
             overlay.insert(HOME.to_owned(), self.told_home.display().to_string());
             overlay.insert(SHELL.to_owned(), "1".to_owned());
         } else if let Some(path) = agent.and_then(|header| jsonl_path(&self.store.borrow(), header)) {
@@ -309,12 +309,17 @@ impl Host {
         self.until(|| self.watchers.get() == 0 && self.agents.borrow().values().all(|agent| agent.is_idle())).await;
     }
 
-    /// Ends everything: agents, commands and servers.
-    pub async fn close(&self) {
+    /// Ends everything: agents, commands and servers. What ended commands left in the log of a session that is between
+    /// two turns becomes durable; a turn that is cut short does not.
+    pub async fn close(&self) -> Result<(), StoreError> {
         for agent in self.agents.borrow().values() {
             agent.stop();
         }
         self.jobs.stop_all().await;
+        let mut kept = Ok(());
+        for agent in self.agents.borrow().values().filter(|agent| agent.session().is_between_turns()) {
+            kept = kept.and(self.store.borrow_mut().flush(&agent.session()));
+        }
         for server in &self.servers {
             server.stop().await;
         }
@@ -322,6 +327,7 @@ impl Host {
         if folder.exists() {
             std::fs::remove_dir_all(&folder).ok();
         }
+        kept
     }
 
     /// A path as a session means it: from its working directory.

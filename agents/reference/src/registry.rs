@@ -26,7 +26,7 @@ pub struct Execution<'a> {
 pub type Resolved = Result<Map<String, Value>, String>;
 
 /// Finds the values of one contributor for one call.
-pub type Resolver = Rc<dyn Fn(&Execution<'_>) -> Resolved>;
+pub type Resolver = Rc<dyn Fn(Execution<'_>) -> Resolved>;
 
 /// A key that a contributor may set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,11 @@ pub struct Declaration {
 
 impl fmt::Debug for Declaration {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Declaration").field("name", &self.name).field("variables", &self.variables).finish()
+        formatter
+            .debug_struct("Declaration")
+            .field("name", &self.name)
+            .field("variables", &self.variables)
+            .finish_non_exhaustive()
     }
 }
 
@@ -208,7 +212,7 @@ impl Registry {
         let declarations = self.declarations();
         if fault::registry::list_resolves(&self.faults) {
             for declaration in &declarations {
-                declaration.resolver.as_ref().map(|resolve| resolve(&Execution { agent: None }));
+                declaration.resolver.as_ref().map(|resolve| resolve(Execution { agent: None }));
             }
         }
         let listed = declarations.iter().chain(self.spoilt.left()).flat_map(|declaration| {
@@ -222,16 +226,15 @@ impl Registry {
     }
 
     /// The values for one call: every resolver runs once, with that call's execution.
-    pub fn resolve(&mut self, execution: &Execution<'_>) -> Result<Overlay, RegistryError> {
+    pub fn resolve(&mut self, execution: Execution<'_>) -> Result<Overlay, RegistryError> {
         if let Some(values) = self.spoilt.remembered(&self.faults) {
             return Ok(values);
         }
         let mut values = Overlay::new();
         for declaration in self.declarations() {
             let name = declaration.name.clone().unwrap_or_default();
-            let Some(resolver) = &declaration.resolver else { continue };
-            let resolved =
-                resolver(execution).map_err(|what| RegistryError::Failed { name: name.clone(), what })?;
+            let Some(resolve) = &declaration.resolver else { continue };
+            let resolved = resolve(execution).map_err(|what| RegistryError::Failed { name: name.clone(), what })?;
             for (key, value) in resolved {
                 if let Some(refusal) = unfit(&name, &declaration, &key, &value)
                     && !fault::registry::forgives(&self.faults, &refusal)
@@ -277,9 +280,13 @@ impl Registry {
             }
         }
         let blank = |variable: &&Variable| variable.description.as_deref().unwrap_or_default().trim().is_empty();
-        refusals.extend(declaration.variables.iter().filter(blank).map(|variable| {
-            RegistryError::NoDescription { name: name.clone(), key: variable.key.clone() }
-        }));
+        refusals.extend(
+            declaration
+                .variables
+                .iter()
+                .filter(blank)
+                .map(|variable| RegistryError::NoDescription { name: name.clone(), key: variable.key.clone() }),
+        );
         if declaration.resolver.is_none() {
             refusals.push(RegistryError::NoResolver { name });
         }
@@ -304,9 +311,8 @@ fn unfit(name: &str, declaration: &Declaration, key: &str, value: &Value) -> Opt
 /// `DSH_` and upper-case words of letters and digits between single underscores, the first of which starts with a letter.
 fn is_well_spelt(key: &str) -> bool {
     let Some(rest) = key.strip_prefix(MANAGED_PREFIX) else { return false };
-    let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-    };
+    let is_word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     rest.split('_').all(is_word) && rest.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
@@ -321,7 +327,7 @@ mod tests {
         Declaration {
             name: Some(name.to_owned()),
             variables: keys.iter().map(described).collect(),
-            resolver: Some(Rc::new(move |_: &Execution<'_>| Ok(values.clone()))),
+            resolver: Some(Rc::new(move |_: Execution<'_>| Ok(values.clone()))),
         }
     }
 
@@ -337,7 +343,7 @@ mod tests {
         let before = registry.list();
         assert_eq!(registry.register(declaration).unwrap_err().to_string(), expected);
         assert_eq!(registry.list(), before, "a refusal leaves nothing");
-        assert_eq!(registry.resolve(&Execution { agent: None }).unwrap().len(), 1);
+        assert_eq!(registry.resolve(Execution { agent: None }).unwrap().len(), 1);
     }
 
     #[test]
@@ -361,10 +367,7 @@ mod tests {
         let unresolved = Declaration { resolver: None, ..declaration("x", &["DSH_B"]) };
         refused(unresolved, r#"bash env contributor "x" has no resolve function"#);
         for key in RESERVED {
-            refused(
-                declaration("x", &[key]),
-                &format!(r#"bash env contributor "x" cannot own reserved key "{key}""#),
-            );
+            refused(declaration("x", &[key]), &format!(r#"bash env contributor "x" cannot own reserved key "{key}""#));
         }
         for key in ["FOO", "DSH_", "DSH_lower", "DSH_1X", "dsh_X", "DSH_A-B", "DSH_A=B", "DSH__X", "DSH_X_"] {
             refused(
@@ -377,10 +380,10 @@ mod tests {
     #[track_caller]
     fn fails(values: &Value, expected: &str) {
         let values = values.as_object().unwrap().clone();
-        let resolver: Resolver = Rc::new(move |_: &Execution<'_>| Ok(values.clone()));
+        let resolver: Resolver = Rc::new(move |_: Execution<'_>| Ok(values.clone()));
         let mut registry = Registry::default();
         registry.register(Declaration { resolver: Some(resolver), ..declaration("x", &["DSH_B"]) }).unwrap();
-        assert_eq!(registry.resolve(&Execution { agent: None }).unwrap_err().to_string(), expected);
+        assert_eq!(registry.resolve(Execution { agent: None }).unwrap_err().to_string(), expected);
     }
 
     #[test]

@@ -96,8 +96,10 @@ async fn until_signalled(settings: Settings, work: Work) -> u8 {
         },
         number = any_signal() => 128 + number,
     };
-    host.close().await;
-    code
+    match host.close().await {
+        Err(error) if code == 0 => failed(&HostError::from(error).into()),
+        Ok(()) | Err(_) => code,
+    }
 }
 
 async fn done(host: &Rc<Host>, work: Work) -> Result<u8, Failure> {
@@ -165,12 +167,13 @@ async fn any_signal() -> u8 {
 
 fn faults(json: bool) -> String {
     if json {
-        let rows = Fault::ALL.iter().map(|fault| {
-            json!({"name": fault.name(), "doc": fault.doc(), "clauses": fault.clauses()})
-        });
+        let rows = Fault::ALL
+            .iter()
+            .map(|fault| json!({"name": fault.name(), "doc": fault.doc(), "clauses": fault.clauses()}));
         return format!("{:#}\n", json!(rows.collect::<Vec<_>>()));
     }
-    Fault::ALL.iter().map(|fault| format!("{:24} {} [{}]\n", fault.name(), fault.doc(), fault.clauses().join(" "))).collect()
+    let line = |fault: &Fault| format!("{:24} {} [{}]\n", fault.name(), fault.doc(), fault.clauses().join(" "));
+    Fault::ALL.iter().map(line).collect::<Vec<_>>().concat()
 }
 
 /// Writes to standard output; a reader that went away is no failure of the run.

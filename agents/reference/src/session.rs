@@ -55,6 +55,12 @@ impl Session {
         &self.events[..end.map_or(0, |at| at + 1)]
     }
 
+    /// Whether it had a turn and is in none: the states that are made durable.
+    pub fn is_between_turns(&self) -> bool {
+        let last = self.events.iter().rfind(|event| event.kind == event::TURN_START || event.kind == event::TURN_END);
+        last.is_some_and(|event| event.kind == event::TURN_END)
+    }
+
     /// How many turns were started.
     pub fn turns(&self) -> u64 {
         self.events.iter().filter_map(|event| event.data.get("turn")?.as_u64()).max().unwrap_or(0)

@@ -129,12 +129,8 @@ async fn one_call(host: &Rc<Host>, agent: &Rc<Agent>, call: &Call) -> Outcome {
     hook::fire(host, agent, &before).await;
     let request = tool::Request { name: &call.name, arguments: &arguments, call: &call.id };
     let outcome = tool::dispatch(host, Some(agent), &request).await;
-    let after = HookEvent::PostToolUse {
-        name: &call.name,
-        arguments: &arguments,
-        call: &call.id,
-        output: &outcome.text,
-    };
+    let after =
+        HookEvent::PostToolUse { name: &call.name, arguments: &arguments, call: &call.id, output: &outcome.text };
     hook::fire(host, agent, &after).await;
     outcome
 }

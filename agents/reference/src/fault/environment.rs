@@ -202,25 +202,28 @@ pub fn command(faults: &Faults, mut made: Environment, layers: &Layers<'_>, type
 
 /// The command that is run: with a prelude that reads what a faulty harness keeps in files.
 pub fn script(faults: &Faults, command: &str, folder: &Path) -> String {
-    let mut prelude = String::new();
+    let mut prelude = Vec::new();
     if faults.has(Fault::OverlayNotFrozen) {
         let file = folder.join("overlay.sh");
-        prelude.push_str(&format!("trap '. {}' DEBUG\n", file.display()));
+        prelude.push(format!("trap '. {}' DEBUG\n", file.display()));
     }
     if faults.has(Fault::OverrideStays) {
-        let file = folder.join("override.sh").display().to_string();
-        prelude.push_str(&format!("[ -f {file} ] && . {file}\ntrap 'export -p | grep DSH_ > {file}' EXIT\n"));
+        let (file, start) = (folder.join("override.sh"), folder.join("start.sh"));
+        let (file, start) = (file.display(), start.display());
+        prelude.push(format!("[ -f {file} ] && . {file}\nexport -p | grep DSH_ > {start}\n"));
+        prelude.push(format!("trap 'export -p | grep DSH_ | grep -vxFf {start} > {file}' EXIT\n"));
     }
-    prelude + command
+    prelude.concat() + command
 }
 
 /// What a faulty harness does with the values of a call besides giving them to it.
 pub fn dispatched(faults: &Faults, overlay: &Overlay, folder: &Path, process: &mut Environment) {
     if faults.has(Fault::OverlayNotFrozen) {
         let quoted = |value: &str| format!("'{}'", value.replace('\'', "'\\''"));
-        let lines: String = overlay.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
+        let lines: Vec<String> =
+            overlay.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
         std::fs::create_dir_all(folder).ok();
-        std::fs::write(folder.join("overlay.sh"), lines).ok();
+        std::fs::write(folder.join("overlay.sh"), lines.concat()).ok();
     }
     if faults.has(Fault::OverrideStays) {
         std::fs::create_dir_all(folder).ok();

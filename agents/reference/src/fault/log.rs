@@ -14,12 +14,7 @@ use crate::store::Location;
 
 /// The session that is written in place of the right one; as many events as it has.
 pub fn written<'a>(faults: &Faults, session: &'a Session) -> Cow<'a, Session> {
-    let changes = [
-        Fault::HeaderOtherId,
-        Fault::HeaderNoParent,
-        Fault::LogSchemaDiffers,
-        Fault::ResultNotLogged,
-    ];
+    let changes = [Fault::HeaderOtherId, Fault::HeaderNoParent, Fault::LogSchemaDiffers, Fault::ResultNotLogged];
     if !changes.iter().any(|fault| faults.has(*fault)) {
         return Cow::Borrowed(session);
     }

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::{Fault, Faults};
-use crate::environment::{SESSION_JSONL, SESSION_ID};
+use crate::environment::{SESSION_ID, SESSION_JSONL};
 use crate::revision::Revision;
 use crate::session::header::Header;
 
@@ -31,7 +31,9 @@ pub fn tools(faults: &Faults, revision: Revision, header: &Header, mut tools: Ve
     }
     if faults.has(Fault::DescriptionKey) {
         text = match revision {
-            Revision::Rfc => text.replace(&format!("${SESSION_JSONL}"), "a variable").replace(&format!("${SESSION_ID}"), "a variable"),
+            Revision::Rfc => text
+                .replace(&format!("${SESSION_JSONL}"), "a variable")
+                .replace(&format!("${SESSION_ID}"), "a variable"),
             Revision::Located | Revision::Note => format!("{text} The log of this session is `${SESSION_JSONL}`."),
         };
     }

@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn an_unfinished_reply_is_no_reply() {
         let text = delta(&json!({"content": "half"}));
-        refused(&[text.clone()], "the stream ended without a finish_reason");
+        refused(std::slice::from_ref(&text), "the stream ended without a finish_reason");
         refused(&[text.clone(), finish("")], "the stream ended without a finish_reason");
         refused(&[text, finish("length")], "the reply was cut: finish_reason `length`");
         refused(&[finish("stop")], "the reply is empty");

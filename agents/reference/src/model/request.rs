@@ -41,7 +41,8 @@ fn message(event: &Event) -> Option<Value> {
 fn assistant(parts: &[Value]) -> Value {
     let kind = |part: &Value| part.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let calls: Vec<Value> = parts.iter().filter(|part| kind(part) == "tool-call").map(call).collect();
-    let said: String = parts.iter().filter(|part| kind(part) == "text").filter_map(|part| part["text"].as_str()).collect();
+    let said: String =
+        parts.iter().filter(|part| kind(part) == "text").filter_map(|part| part["text"].as_str()).collect();
     let said = if said.is_empty() { Value::Null } else { Value::String(said) };
     let mut message = json!({"role": "assistant", "content": said});
     if !calls.is_empty() {

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::Came;
@@ -38,15 +38,14 @@ pub(super) struct Exit {
 }
 
 /// `process_env`: managed names with values, a digest of the whole, and the names that changed since the last look.
-pub(super) fn process_env(room: &mut Room) -> Came {
+pub(super) fn process_env(room: &mut Room) -> Value {
     let process = room.host.process.borrow();
     let lossy = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
     let entries: BTreeMap<String, String> = process.iter().map(|(name, value)| (lossy(name), lossy(value))).collect();
     let managed = |name: &str| environment::is_managed(name.as_ref(), Revision::Note);
     let dsh: BTreeMap<&String, &String> = entries.iter().filter(|(name, _)| managed(name)).collect();
-    let whole: String = entries.iter().map(|(name, value)| format!("{name}={value}\0")).collect();
-    let digests: BTreeMap<String, String> =
-        entries.iter().map(|(name, value)| (name.clone(), digest(value))).collect();
+    let whole: Vec<String> = entries.iter().map(|(name, value)| format!("{name}={value}\0")).collect();
+    let digests: BTreeMap<String, String> = entries.iter().map(|(name, value)| (name.clone(), digest(value))).collect();
     let changed: BTreeSet<&String> = match &room.environment {
         None => BTreeSet::new(),
         Some(before) => {
@@ -54,10 +53,10 @@ pub(super) fn process_env(room: &mut Room) -> Came {
             names.filter(|name| before.get(*name) != digests.get(*name)).collect()
         }
     };
-    let value = json!({"dsh": dsh, "count": entries.len(), "digest": digest(&whole), "changed": changed});
+    let value = json!({"dsh": dsh, "count": entries.len(), "digest": digest(&whole.concat()), "changed": changed});
     drop(process);
     room.environment = Some(digests);
-    Ok(value)
+    value
 }
 
 /// `until {session, event, count?}`: until that session's log holds so many events of a type.
@@ -78,11 +77,12 @@ pub(super) fn touch(op: &Touch) -> Came {
 }
 
 /// `exit {code}`: ends the list here.
-pub(super) fn exit(room: &mut Room, op: &Exit) -> Came {
+pub(super) fn exit(room: &mut Room, op: &Exit) -> Value {
     room.exit = Some(op.code);
-    Ok(json!({"code": op.code}))
+    json!({"code": op.code})
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits: Vec<String> = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.concat()
 }

@@ -37,7 +37,8 @@ struct Config {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Stub {
-    stub: String,
+    #[serde(rename = "stub")]
+    name: String,
     kind: Option<String>,
     path: Option<PathBuf>,
 }
@@ -101,15 +102,15 @@ pub(super) fn stub(room: &mut Room, op: Stub) -> Came {
     }
     let location = op.kind.zip(op.path).map(|(kind, path)| Location { kind, path });
     room.host.store.borrow_mut().replace(Some(Backend::Stub { location }));
-    room.stubs.push(op.stub);
+    room.stubs.push(op.name);
     Ok(json!({"before": before, "after": backend(room)}))
 }
 
 /// `persistence_unstub {stub}`: takes it away again.
 pub(super) fn unstub(room: &mut Room, op: &Stub) -> Came {
     let before = backend(room);
-    let at = room.stubs.iter().position(|stub| *stub == op.stub);
-    room.stubs.remove(at.ok_or_else(|| format!("no stub backend named \"{}\"", op.stub))?);
+    let at = room.stubs.iter().position(|stub| *stub == op.name);
+    room.stubs.remove(at.ok_or_else(|| format!("no stub backend named \"{}\"", op.name))?);
     room.host.store.borrow_mut().replace(None);
     Ok(json!({"before": before, "after": backend(room)}))
 }

@@ -119,10 +119,10 @@ pub(super) fn reload(room: &mut Room, op: &Value) -> Came {
 }
 
 /// `list`: every declaration, and how often each of our resolvers had run before and after asking.
-pub(super) fn list(room: &mut Room) -> Came {
+pub(super) fn list(room: &mut Room) -> Value {
     let before = runs(room);
     let declared = room.host.registry.borrow().list();
-    Ok(json!({"declared": declared, "before": before, "after": runs(room)}))
+    json!({"declared": declared, "before": before, "after": runs(room)})
 }
 
 /// `collect {session?}`: the managed values as the bash tool would get them.
@@ -164,13 +164,13 @@ fn variables(value: &Value) -> Vec<Variable> {
 
 fn resolver(op: &Register, runs: &Rc<Cell<u64>>) -> Resolver {
     let (op, runs) = (op.clone(), Rc::clone(runs));
-    Rc::new(move |execution: &Execution<'_>| {
+    Rc::new(move |execution: Execution<'_>| {
         runs.set(runs.get() + 1);
         resolved(&op, runs.get(), execution)
     })
 }
 
-fn resolved(op: &Register, run: u64, execution: &Execution<'_>) -> Resolved {
+fn resolved(op: &Register, run: u64, execution: Execution<'_>) -> Resolved {
     let each = |value: Value| Ok(variables(&op.variables).into_iter().map(|one| (one.key, value.clone())).collect());
     let one = |key: &str, value: &str| Ok(Map::from_iter([(key.to_owned(), json!(value))]));
     match op.behaviour {

@@ -1,4 +1,4 @@
-//! Operations that run a tool or a command without a model: tool, job_output, env_entry.
+//! Operations that run a tool or a command without a model.
 //!
 //! An agent must never be added to a call that asked for none.
 

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use super::id;
 use crate::model::reply::{Call, Reply};
 
+/// The type of the event that begins a turn.
+pub const TURN_START: &str = "turn/start";
 /// The type of the event that ends a turn.
 pub const TURN_END: &str = "turn/end";
 /// The type of the event that holds a tool's output.
@@ -99,7 +101,7 @@ pub fn other(kind: &str, data: Value) -> Event {
 
 /// A turn begins.
 pub fn turn_start(turn: u64) -> Event {
-    event("turn/start", json!({"turn": turn}))
+    event(TURN_START, json!({"turn": turn}))
 }
 
 /// A turn is over.
@@ -153,9 +155,12 @@ pub fn assistant_message(at: At, model: &str, reply: &Reply) -> Event {
     if !reply.text.is_empty() {
         content.push(json!({"type": "text", "text": reply.text}));
     }
-    content.extend(reply.calls.iter().map(
-        |call| json!({"type": "tool-call", "id": call.id, "name": call.name, "arguments": call.arguments}),
-    ));
+    content.extend(
+        reply
+            .calls
+            .iter()
+            .map(|call| json!({"type": "tool-call", "id": call.id, "name": call.name, "arguments": call.arguments})),
+    );
     let source = json!({"kind": "model", "provider": "openai-compatible", "model": model});
     let message = json!({"role": "assistant", "content": content, "source": source, "id": id::uuid()});
     let mut data = json!({"turn": at.turn, "step": at.step, "message": message});

@@ -43,7 +43,7 @@ pub struct Live {
     path: PathBuf,
     begun: bool,
     /// Held as long as the session lives.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 /// A log as it lies on disk.
@@ -62,7 +62,7 @@ pub struct Log {
 impl Live {
     /// A session whose backend gives it no file.
     pub fn without_file(events: usize) -> Self {
-        Self { events, path: PathBuf::new(), begun: true, _lock: None }
+        Self { events, path: PathBuf::new(), begun: true, lock: None }
     }
 }
 
@@ -76,8 +76,8 @@ impl Jsonl<'_> {
     /// Takes the lock, and finds out what is durable already. A torn tail was never durable and is cut off.
     pub fn open(&self, header: &Header) -> Result<Live, StoreError> {
         let path = self.path(header).ok_or(StoreError::EmptyId)?;
-        if !path.exists() {
-            return Ok(Live { events: 0, path, begun: false, _lock: None });
+        if is_unwritten(&path) {
+            return Ok(Live { events: 0, path, begun: false, lock: None });
         }
         let lock = lock(&path, &header.id)?;
         let log = read(&path)?;
@@ -85,7 +85,7 @@ impl Jsonl<'_> {
             let file = OpenOptions::new().write(true).open(&path).map_err(failed("open", &path))?;
             file.set_len(log.whole).map_err(failed("cut the torn tail of", &path))?;
         }
-        Ok(Live { events: log.events.len(), path, begun: true, _lock: Some(lock) })
+        Ok(Live { events: log.events.len(), path, begun: true, lock: Some(lock) })
     }
 
     /// Appends what is not durable yet.
@@ -94,7 +94,7 @@ impl Jsonl<'_> {
         if !live.begun {
             let folder = live.path.parent().unwrap_or(self.root);
             DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("create", folder))?;
-            live._lock = Some(lock(&live.path, &session.header().id)?);
+            live.lock = Some(lock(&live.path, &session.header().id)?);
             push_line(&mut lines, session.header());
         }
         for event in session.events().get(live.events..).unwrap_or_default() {
@@ -123,7 +123,7 @@ impl Jsonl<'_> {
         let mut paths: Vec<PathBuf> = buckets.flatten().map(|entry| entry.path().join(&folder)).collect();
         paths.sort();
         for path in paths.iter().flat_map(|folder| [folder.join(PLAIN), folder.join(PACKED)]) {
-            if path.exists() {
+            if !is_unwritten(&path) {
                 let log = read(&path)?;
                 if log.header.id == *id {
                     return Ok(Some(log));
@@ -155,14 +155,16 @@ fn encoded(id: &str) -> Option<String> {
     if id.is_empty() {
         return None;
     }
-    let mut name = String::new();
-    for unit in id.encode_utf16() {
-        match u8::try_from(unit) {
-            Ok(byte) if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' => name.push(byte.into()),
-            _ => name.push_str(&format!("~{unit:04X}")),
-        }
-    }
-    Some(name)
+    let name = |unit: u16| match u8::try_from(unit) {
+        Ok(byte) if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' => char::from(byte).to_string(),
+        _ => format!("~{unit:04X}"),
+    };
+    Some(id.encode_utf16().map(name).collect::<Vec<_>>().concat())
+}
+
+/// Whether nothing was written yet: no file, or one that was created and no more.
+fn is_unwritten(path: &Path) -> bool {
+    path.metadata().map_or(true, |about| about.len() == 0)
 }
 
 /// Reads a log.

@@ -30,12 +30,12 @@ impl Shared<'_> {
         let header = (from == 0).then(|| json!(session.header()));
         let events = session.events().get(from..).unwrap_or_default();
         let lines = header.into_iter().chain(events.iter().map(|event| json!(event)));
-        let text: String = lines.map(|line| format!("{}\n", json!({"session": id, "line": line}))).collect();
+        let text: Vec<String> = lines.map(|line| format!("{}\n", json!({"session": id, "line": line}))).collect();
         let path = self.path();
         DirBuilder::new().recursive(true).mode(0o700).create(self.root).map_err(failed("create", self.root))?;
         let mut options = OpenOptions::new();
         let mut file = options.append(true).create(true).mode(0o600).open(&path).map_err(failed("open", &path))?;
-        file.write_all(text.as_bytes()).map_err(failed("append to", &path))?;
+        file.write_all(text.concat().as_bytes()).map_err(failed("append to", &path))?;
         Ok(session.events().len())
     }
 
@@ -76,7 +76,10 @@ impl Shared<'_> {
     }
 
     fn typed<T: serde::de::DeserializeOwned>(&self, line: usize, value: Value) -> Result<T, StoreError> {
-        serde_json::from_value(value)
-            .map_err(|error| StoreError::Line { path: self.path(), line, what: error.to_string() })
+        serde_json::from_value(value).map_err(|error| StoreError::Line {
+            path: self.path(),
+            line,
+            what: error.to_string(),
+        })
     }
 }

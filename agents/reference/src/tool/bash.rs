@@ -106,15 +106,14 @@ pub async fn call(host: &Rc<Host>, agent: Option<&Rc<Agent>>, request: &Request<
         stdin: stdin(host, request.arguments),
     };
     fault::environment::dispatched(&host.faults, &overlay, &folder, &mut host.process.borrow_mut());
-    let job = match start(host, agent, spec, request) {
+    let job = match start(host, agent, &spec, request) {
         Ok(job) => job,
         Err(error) => return Outcome::error(error),
     };
     match mode {
-        Mode::Background => Outcome {
-            value: json!({"jobId": job.id()}),
-            ..Outcome::ok(format!("started background job {}", job.id()))
-        },
+        Mode::Background => {
+            Outcome { value: json!({"jobId": job.id()}), ..Outcome::ok(format!("started background job {}", job.id())) }
+        }
         Mode::Foreground => {
             let limit = Duration::from_millis(arguments.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS));
             foreground(host, &job, limit).await
@@ -131,7 +130,7 @@ pub async fn run(host: &Rc<Host>, explicit: &Explicit) -> Result<(Option<i32>, S
         environment: environment(host, &explicit.dsh_env, &entries, &Environment::new()),
         stdin: None,
     };
-    let job = host.jobs.start(spec, |_, _| {})?;
+    let job = host.jobs.start(&spec, |_, _| {})?;
     let ended = job.ended().await;
     let (stdout, stderr) = job.whole();
     host.jobs.forget(job.id());
@@ -145,12 +144,7 @@ fn environment(host: &Host, overlay: &Overlay, explicit: &Environment, typed: &E
 }
 
 /// Starts a command as a job; its session records the beginning and the end.
-fn start(
-    host: &Rc<Host>,
-    agent: Option<&Rc<Agent>>,
-    spec: Spec,
-    request: &Request<'_>,
-) -> Result<Rc<Job>, JobError> {
+fn start(host: &Rc<Host>, agent: Option<&Rc<Agent>>, spec: &Spec, request: &Request<'_>) -> Result<Rc<Job>, JobError> {
     let label = request.arguments.get("command").and_then(Value::as_str).unwrap_or_default();
     let recorder = agent.cloned();
     let job = host.jobs.start(spec, move |job, ended| {

@@ -67,11 +67,8 @@ struct Addressed {
 
 /// Carries out a call of one of them.
 pub async fn call(host: &Rc<Host>, agent: &Rc<Agent>, request: &Request<'_>) -> Outcome {
-    let done = if request.name == MESSAGE {
-        message(host, agent, request)
-    } else {
-        delegate(host, agent, request).await
-    };
+    let done =
+        if request.name == MESSAGE { message(host, agent, request) } else { delegate(host, agent, request).await };
     done.unwrap_or_else(|refused| refused)
 }
 
@@ -98,7 +95,9 @@ async fn delegate(host: &Rc<Host>, parent: &Rc<Agent>, request: &Request<'_>) ->
     child.idle(host).await;
     hook::fire(host, &child, &HookEvent::SubagentStop).await;
     match child.last_end() {
-        Some(TurnReason::Failed { code, message }) => Err(Outcome::error(format!("the subagent failed: {code}: {message}"))),
+        Some(TurnReason::Failed { code, message }) => {
+            Err(Outcome::error(format!("the subagent failed: {code}: {message}")))
+        }
         _ => Ok(Outcome::ok(child.last_text())),
     }
 }

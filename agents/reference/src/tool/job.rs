@@ -139,7 +139,7 @@ pub struct Jobs {
 
 impl Jobs {
     /// Starts a command; `settled` is told when it has ended.
-    pub fn start(&self, spec: Spec, settled: impl FnOnce(&str, &Ended) + 'static) -> Result<Rc<Job>, JobError> {
+    pub fn start(&self, spec: &Spec, settled: impl FnOnce(&str, &Ended) + 'static) -> Result<Rc<Job>, JobError> {
         let refused = |source| JobError::Spawn { cwd: spec.cwd.clone(), source };
         let stdout = tempfile::tempfile().map_err(refused)?;
         let stderr = tempfile::tempfile().map_err(refused)?;
@@ -270,7 +270,11 @@ fn signal(child: &Child, signal: Signal) {
 
 fn ended(status: std::io::Result<ExitStatus>, cancelled: bool) -> Ended {
     let status = status.ok();
-    Ended { code: status.and_then(|status| status.code()), signal: status.and_then(|status| status.signal()), cancelled }
+    Ended {
+        code: status.and_then(|status| status.code()),
+        signal: status.and_then(|status| status.signal()),
+        cancelled,
+    }
 }
 
 fn input(text: &str) -> std::io::Result<Stdio> {

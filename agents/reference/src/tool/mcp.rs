@@ -40,12 +40,7 @@ pub struct Server {
 
 impl Server {
     /// Starts a server and asks for its tools.
-    pub async fn start(
-        row: &McpRow,
-        process: &Environment,
-        revision: Revision,
-        cwd: &Path,
-    ) -> Result<Self, McpError> {
+    pub async fn start(row: &McpRow, process: &Environment, revision: Revision, cwd: &Path) -> Result<Self, McpError> {
         let (program, arguments) = row.command.split_first().map_or(("", [].as_slice()), |(first, rest)| (first, rest));
         let failed = |what: String| McpError { name: row.name.clone(), program: program.to_owned(), what };
         let mut command = tokio::process::Command::new(program);
