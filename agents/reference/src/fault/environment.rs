@@ -210,8 +210,8 @@ pub fn script(faults: &Faults, command: &str, folder: &Path) -> String {
     if faults.has(Fault::OverrideStays) {
         let (file, start) = (folder.join("override.sh"), folder.join("start.sh"));
         let (file, start) = (file.display(), start.display());
-        prelude.push(format!("[ -f {file} ] && . {file}\nexport -p | grep DSH_ > {start}\n"));
-        prelude.push(format!("trap 'export -p | grep DSH_ | grep -vxFf {start} > {file}' EXIT\n"));
+        prelude.push(format!("[ -f {file} ] && . {file}\nexport -p | grep DSH_ > {start}.$$\n"));
+        prelude.push(format!("trap 'export -p | grep DSH_ | grep -vxFf {start}.$$ > {file}' EXIT\n"));
     }
     prelude.concat() + command
 }

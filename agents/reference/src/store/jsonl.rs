@@ -66,6 +66,16 @@ impl Live {
     }
 }
 
+impl Drop for Live {
+    /// Closing the file is not enough: a command that is being started may hold a copy of the descriptor.
+    fn drop(&mut self) {
+        if let Some(lock) = &self.lock {
+            // The file is closed next, whatever the system says.
+            lock.unlock().ok();
+        }
+    }
+}
+
 impl Jsonl<'_> {
     /// Where a session's log is or will be; nothing for an id that no file can carry.
     pub fn path(&self, header: &Header) -> Option<PathBuf> {

@@ -17,8 +17,8 @@ use serde_json::Value;
 use super::model::Model;
 
 /// A command that prints the variables that matter, one on a line.
-pub(crate) const SHOW: &str = "env -0 | sort -z | tr '\\n\\0' '~\\n' | \
-     grep -aiE '^(dsh_|bash_func_dsh|my_token=|plain=|pager=|typed=)'";
+pub(crate) const SHOW: &str = "for name in $(compgen -A export); do case ${name^^} in \
+     DSH_*|MY_TOKEN|PLAIN|PAGER|TYPED) value=${!name}; echo \"$name=${value//$'\\n'/~}\" ;; esac; done";
 
 /// The room.
 #[derive(Debug)]

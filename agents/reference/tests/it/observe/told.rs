@@ -72,7 +72,7 @@ fn hooks(subject: Subject<'_>, seen: &mut Seen, name: &str, setup: &HookSetup) {
     seen.root(&room);
     let told = room.path("told");
     let hook = format!(
-        "cat >> {0}; echo >> {0}; find {1} -name '*.jsonl' | wc -l >> {2}",
+        "shopt -s nullglob; cat >> {0}; echo >> {0}; files=({1}/sessions/*/*/*.jsonl); echo ${{#files[@]}} >> {2}",
         told.display(),
         room.path("home").display(),
         room.path("files").display()
