@@ -121,8 +121,8 @@ fn serve(stream: &TcpStream, answer: fn(&Value) -> Answer, seen: &Mutex<Vec<Valu
                 format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}", body.len())
             }
             Answer::Stream(events) => {
-                let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-                let body = body + "data: [DONE]\n\n";
+                let events: Vec<String> = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+                let body = events.concat() + "data: [DONE]\n\n";
                 format!(
                     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
                     body.len()

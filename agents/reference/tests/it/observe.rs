@@ -52,10 +52,9 @@ impl Seen {
 
     /// The root of a room.
     pub(crate) fn root(&mut self, room: &Room) {
-        let root = room.path("").display().to_string();
-        let root = root.trim_end_matches('/');
-        self.call(root, "root");
-        self.call(&format!("-{}-", root.trim_start_matches('/').replace('/', "-")), "bucket");
+        let folder = room.path("").display().to_string();
+        self.call(folder.trim_end_matches('/'), "root");
+        self.call(&format!("-{}-", folder.trim_matches('/').replace('/', "-")), "bucket");
     }
 
     /// One observation.
@@ -73,11 +72,14 @@ impl Seen {
         self.put(name, &value.to_string());
     }
 
-    /// The variables that a command printed, each on its own.
+    /// The variables that matter among those that a command printed, each on its own.
     pub(crate) fn variables(&mut self, name: &str, text: &str) {
         for line in text.lines() {
-            let (key, value) = line.split_once('=').unwrap_or((line, "(no value)"));
-            self.put(&format!("{name}/{key}"), value);
+            let Some((key, value)) = line.trim_start_matches("declare -x ").split_once('=') else { continue };
+            let upper = key.to_ascii_uppercase();
+            if upper.starts_with("DSH_") || ["MY_TOKEN", "PLAIN", "PAGER", "TYPED", "STDIN"].contains(&upper.as_str()) {
+                self.put(&format!("{name}/{key}"), value.trim_matches('"'));
+            }
         }
     }
 }

@@ -16,9 +16,8 @@ use serde_json::Value;
 
 use super::model::Model;
 
-/// A command that prints the variables that matter, one on a line.
-pub(crate) const SHOW: &str = "for name in $(compgen -A export); do case ${name^^} in \
-     DSH_*|MY_TOKEN|PLAIN|PAGER|TYPED) value=${!name}; echo \"$name=${value//$'\\n'/~}\" ;; esac; done";
+/// A command that prints its environment without another process, for `Seen::variables` to read.
+pub(crate) const SHOW: &str = "export -p";
 
 /// The room.
 #[derive(Debug)]
@@ -105,8 +104,8 @@ impl Room {
         ops::execute(host, &list, &out).await.unwrap();
         let text = std::fs::read_to_string(&out).unwrap();
         let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let last = lines.pop().unwrap();
-        assert_eq!(last["done"], true, "{last}");
+        let end = lines.pop().unwrap();
+        assert_eq!(end["done"], true, "{end}");
         assert_eq!(lines.len(), operations.len());
         lines
     }

@@ -35,14 +35,14 @@ pub(crate) fn look(subject: Subject<'_>, seen: &mut Seen) {
         let mut attempt: Value = serde_json::from_str(row).unwrap();
         attempt["op"] = json!("register");
         attempt["contributor"] = json!("tried");
-        let outcomes = execute(&[good.clone(), attempt, json!({"op": "list"}), show("DSH_A")]);
+        let outcomes = execute(&[good.clone(), attempt, json!({"op": "list"}), json!({"op": "collect"})]);
         let refusal = outcomes[1]["error"]["message"].as_str().unwrap_or("(accepted)");
         seen.put(&format!("registry/{name}/registered"), refusal);
         if refusal != "(accepted)" {
             seen.json(&format!("registry/{name}/left"), &outcomes[2]["value"]["declared"]);
         }
-        let failed = outcomes[3]["value"]["isError"].as_bool().unwrap();
-        seen.put(&format!("registry/{name}/call"), if failed { "fails" } else { "works" });
+        let works = outcomes[3]["ok"].as_bool().unwrap();
+        seen.put(&format!("registry/{name}/call"), if works { "works" } else { "fails" });
     }
     let outcomes = execute(&[
         good,

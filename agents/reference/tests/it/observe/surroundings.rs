@@ -104,7 +104,7 @@ pub(crate) fn look(subject: Subject<'_>, seen: &mut Seen) {
             }
             (name, "env_entry") => seen.variables(name, value["stdout"].as_str().unwrap()),
             (name, _) => {
-                seen.variables(name, value["text"].as_str().unwrap_or_default().split("\n[status").next().unwrap())
+                seen.variables(name, value["text"].as_str().unwrap_or_default().split("\n[status").next().unwrap());
             }
         }
     }

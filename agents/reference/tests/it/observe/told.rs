@@ -48,16 +48,16 @@ fn wire_and_log(subject: Subject<'_>, seen: &mut Seen) {
     seen.json("wire/bash-child", &child_request["tools"][0]);
     let logs = logs(&room.path("home/sessions"));
     let is_root = |log: &&Vec<Value>| log[0]["delegationDepth"] == 0;
-    let root = logs.iter().map(|(_, log)| log).find(is_root).unwrap();
+    let main = logs.iter().map(|(_, log)| log).find(is_root).unwrap();
     let child = logs.iter().map(|(_, log)| log).find(|log| !is_root(log)).unwrap();
-    seen.json("log/id", &root[0]["id"]);
+    seen.json("log/id", &main[0]["id"]);
     seen.put("log/child-names-parent", &child[0]["parentSession"].is_string().to_string());
-    let types: BTreeSet<&str> = root[1..].iter().map(|line| line["type"].as_str().unwrap()).collect();
+    let types: BTreeSet<&str> = main[1..].iter().map(|line| line["type"].as_str().unwrap()).collect();
     seen.json("log/types", &json!(types));
-    let header = root.iter().find(|line| line["type"] == "request/header").unwrap();
+    let header = main.iter().find(|line| line["type"] == "request/header").unwrap();
     let sent: Vec<&Value> = root_request["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]).collect();
     seen.put("log/tools-as-sent", &(header["data"]["header"]["tools"] == json!(sent)).to_string());
-    let result = root.iter().find(|line| line["type"] == "tool/result").unwrap();
+    let result = main.iter().find(|line| line["type"] == "tool/result").unwrap();
     seen.json("log/result", &result["data"]["message"]["content"]);
 }
 
