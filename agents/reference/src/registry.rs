@@ -3,6 +3,8 @@
 //! Declared once, resolved for every call. Everything wrong is refused loudly: at registration what can be seen there,
 //! at the call what only the resolver shows. A refusal must never leave anything behind, and a list runs no resolver.
 
+pub mod refusal;
+
 use std::fmt;
 use std::rc::Rc;
 
@@ -11,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::environment::{HOME, MANAGED_PREFIX, Overlay, SESSION_ID, SHELL};
 use crate::fault::{self, Faults};
 use crate::session::header::Header;
+use refusal::RegistryError;
 
 /// The keys that the harness sets itself.
 pub const RESERVED: [&str; 3] = [HOME, SHELL, SESSION_ID];
@@ -72,90 +75,6 @@ pub struct Listed {
 /// A registration, for its disposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registration(u64);
-
-/// What is refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RegistryError {
-    /// No name, or a blank one.
-    #[error("the name of a bash env contributor must be non-empty")]
-    EmptyName,
-    /// The name is taken.
-    #[error("bash env contributor \"{name}\" is already registered")]
-    DuplicateName {
-        /// The name.
-        name: String,
-    },
-    /// Nothing is declared.
-    #[error("bash env contributor \"{name}\" declares no key")]
-    NoKeys {
-        /// Who.
-        name: String,
-    },
-    /// A key is spelt badly.
-    #[error("bash env contributor \"{name}\" declared invalid key \"{key}\": write {MANAGED_PREFIX}A_B1")]
-    BadKey {
-        /// Who.
-        name: String,
-        /// The key.
-        key: String,
-    },
-    /// A key is the harness's own.
-    #[error("bash env contributor \"{name}\" cannot own reserved key \"{key}\"")]
-    ReservedKey {
-        /// Who.
-        name: String,
-        /// The key.
-        key: String,
-    },
-    /// A key is taken.
-    #[error("bash env key \"{key}\" is already owned by contributor \"{owner}\"; \"{name}\" cannot own it too")]
-    DuplicateKey {
-        /// Who.
-        name: String,
-        /// The key.
-        key: String,
-        /// Who has it.
-        owner: String,
-    },
-    /// A key is not described.
-    #[error("bash env contributor \"{name}\" must describe \"{key}\"")]
-    NoDescription {
-        /// Who.
-        name: String,
-        /// The key.
-        key: String,
-    },
-    /// There is no way to find values.
-    #[error("bash env contributor \"{name}\" has no resolve function")]
-    NoResolver {
-        /// Who.
-        name: String,
-    },
-    /// The resolver failed.
-    #[error("bash env contributor \"{name}\" failed: {what}")]
-    Failed {
-        /// Who.
-        name: String,
-        /// What it says.
-        what: String,
-    },
-    /// A value for a key that was not declared.
-    #[error("bash env contributor \"{name}\" returned undeclared key \"{key}\"")]
-    Undeclared {
-        /// Who.
-        name: String,
-        /// The key.
-        key: String,
-    },
-    /// A value that is not a string.
-    #[error("bash env contributor \"{name}\" returned a non-string value for \"{key}\"")]
-    NonString {
-        /// Who.
-        name: String,
-        /// The key.
-        key: String,
-    },
-}
 
 #[derive(Debug, Clone)]
 struct Contributor {

@@ -4,7 +4,8 @@
 
 use super::{Fault, Faults};
 use crate::environment::{Overlay, SESSION_JSONL};
-use crate::registry::{Declaration, RegistryError};
+use crate::registry::Declaration;
+use crate::registry::refusal::RegistryError;
 
 /// What a faulty registry remembers against its promise; empty without a fault.
 #[derive(Debug, Default)]
