@@ -107,10 +107,10 @@ fn words(class: Class) -> (&'static str, &'static str, &'static str) {
         Class::NoBoot => (
             "The agent ended or stood still before its first model request, or was never started.",
             "`launch/NAME/stderr` and the launch's `argv` and `env` in `facts.json`.",
-            "Start that command by hand in an empty folder. A row that the build does not know stops the newer boot and not the older one.",
+            "Start that command by hand in an empty folder. A row that does not mount ends the boot of rc8; 0.2.1 only warns of it.",
         ),
         Class::NotMounted => (
-            "The agent ran without a row it was given. It exits 0 all the same, and everything that row promises is silently not there.",
+            "The agent ran without a row it was given. 0.2.1 exits 0 all the same, and everything that row promises is silently not there.",
             "`launch/NAME/stderr` has one of the build's boot warnings, or the first request in `model.jsonl` offers no tool of plumb.",
             "Check the row's file and its options. plumb's server must answer `initialize` before dsh gives it up.",
         ),
