@@ -1,4 +1,4 @@
-//! End-to-end tests of the one binary.
+//! End-to-end tests of the shipped binary. They drive real dsh wherever dsh is meant.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,5 +6,13 @@
 )]
 
 mod documents;
+mod ends;
 mod explain;
+mod guard;
+mod host_daemon;
+mod main_job;
 mod pins;
+mod refusals;
+mod room;
+mod tripwire;
+mod world;

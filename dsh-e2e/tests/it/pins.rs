@@ -5,42 +5,22 @@
 //! difference is read before it is committed.
 
 use std::path::Path;
-use std::process::Command;
 
 use harness::evidence::Evidence;
 use harness::judge::pretty;
 
-/// Variables of the caller that would choose another subject.
-const STEERING: [&str; 2] = ["DSH_BIN", "PLUMB_BIN"];
+use crate::room::{Room, said};
 
 /// The bash tool in the first request of a run of `env/bash`, as it is pinned.
 fn sent_by(build: &str) -> String {
-    let out = tempfile::tempdir().unwrap();
-    let mut run = Command::new(env!("CARGO_BIN_EXE_dsh-e2e"));
-    run.args(["run", "--dsh", build, "--only", "env/bash"])
-        .args(["--controls", "none", "--out"])
-        .arg(out.path());
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("E2E_") || STEERING.contains(&text.as_ref()) {
-            run.env_remove(&name);
-        }
-    }
+    let room = Room::new();
     // Its verdict does not matter here: with a stale pin it has to be red.
-    let told = run.output().unwrap();
-    let evidence = Evidence::read(&out.path().join("latest").join(build).join("env/bash"));
-    let requests = evidence
-        .map(|evidence| evidence.requests_of(Some("main")))
-        .unwrap_or_default();
-    let tool = requests.first().and_then(|request| request.tool("bash"));
-    let Some(tool) = tool else {
-        panic!(
-            "{build} offered no bash tool:\n{}{}",
-            String::from_utf8_lossy(&told.stdout),
-            String::from_utf8_lossy(&told.stderr)
-        );
-    };
-    pretty(tool)
+    let said = said(&mut room.run(["--dsh", build, "--only", "env/bash", "--controls", "none"]));
+    let folder = room.path("out/results/latest").join(build).join("env/bash");
+    Evidence::read(&folder)
+        .ok()
+        .and_then(|evidence| evidence.requests("main").first()?.tool("bash").map(pretty))
+        .unwrap_or_else(|| panic!("{build} offered no bash tool: {said}"))
 }
 
 /// Compares what the build sends with its pin.
