@@ -163,7 +163,7 @@ fn description(part: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{page, schema};
+    use super::{INTRODUCTION, page, schema};
 
     #[test]
     fn every_key_of_every_definition_has_a_meaning() {
@@ -176,6 +176,13 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn the_example_is_a_scenario() {
+        let example = INTRODUCTION.split("```").nth(1).unwrap();
+        let text = example.strip_prefix("toml\n").unwrap();
+        harness::scenario::read("family/record", text).unwrap();
     }
 
     #[test]
