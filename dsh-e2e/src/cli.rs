@@ -25,6 +25,8 @@ pub(crate) enum Verb {
     Check(CheckOptions),
     /// Judge stored evidence again
     Judge(JudgeOptions),
+    /// Explain a failure class or a scenario in words
+    Explain(ExplainOptions),
     /// Fetch pinned builds of dsh into the cache
     Provision(ProvisionOptions),
     /// Helpers that the harness starts itself
@@ -163,6 +165,16 @@ pub(crate) enum JudgeFormat {
     Json,
     /// The one verdict of a scenario's folder, byte for byte as verdict.json
     Verdict,
+}
+
+/// Options of `explain`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ExplainOptions {
+    /// Code of a failure class, or id of a scenario
+    pub(crate) what: String,
+    /// A folder of scenarios, laid over the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scenarios: Option<PathBuf>,
 }
 
 /// Options of `provision`.

@@ -5,6 +5,7 @@
 
 mod check;
 mod cli;
+mod explain;
 mod hidden;
 mod judge;
 mod list;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Verb::List(options) => list::main(&options),
         Verb::Check(options) => check::main(&options),
         Verb::Judge(options) => judge::main(&options),
+        Verb::Explain(options) => explain::main(&options),
         Verb::Provision(options) => provision::main(&options),
     };
     match exit {

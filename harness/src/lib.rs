@@ -9,6 +9,7 @@ pub mod drive;
 pub mod event;
 pub mod evidence;
 pub mod exit;
+pub mod explain;
 pub mod gate;
 pub mod guard;
 pub mod host;

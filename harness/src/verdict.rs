@@ -2,6 +2,7 @@
 //!
 //! The judge produces these, reporters and controls consume them. Nothing here decides anything.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What came of one check. Only [`Outcome::Pass`] is a pass.
@@ -19,7 +20,9 @@ pub enum Outcome {
 }
 
 /// How a check failed. Each has a code, a cause and a remedy (`explain CODE`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// A value was there and was another one.
@@ -131,7 +134,7 @@ pub struct Finding {
 }
 
 /// A check that a control or a deviation turns, and how.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flip {
     /// Name of the check within its scenario.

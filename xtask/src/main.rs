@@ -1,2 +1,98 @@
-//! Placeholder.
-fn main() {}
+//! `cargo xtask`: dispatch only.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, ensure};
+use clap::{Args, Parser, Subcommand};
+use xtask::{generate, root, tidy};
+
+/// Generators and tidy checks of this workspace
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Write the generated documents
+    Gen(GenOptions),
+    /// Check what neither the compiler nor clippy checks
+    Tidy,
+}
+
+#[derive(Debug, Args)]
+struct GenOptions {
+    /// Write nothing; fail when a document is stale
+    #[arg(long)]
+    check: bool,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    match Cli::parse().verb {
+        Verb::Gen(options) => run_generators(&options),
+        Verb::Tidy => run_tidy(),
+    }
+}
+
+fn run_generators(options: &GenOptions) -> anyhow::Result<ExitCode> {
+    let root = root()?;
+    let documents = generate::documents(&program()?)?;
+    let stale = generate::stale(&root, &documents);
+    for document in &stale {
+        if options.check {
+            say(&format!("{} is stale", document.path))?;
+        } else {
+            generate::write(&root, document)?;
+            say(&format!("wrote {}", document.path))?;
+        }
+    }
+    if options.check && !stale.is_empty() {
+        say("run `cargo xtask gen` and commit what it writes")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    say(&format!(
+        "{} generated documents are up to date",
+        documents.len()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_tidy() -> anyhow::Result<ExitCode> {
+    let report = tidy::check(&root()?)?;
+    for warning in &report.warnings {
+        say(&format!("warning: {warning}"))?;
+    }
+    for problem in &report.problems {
+        say(&format!("error: {problem}"))?;
+    }
+    say(&format!(
+        "{} files looked at, {} problems",
+        report.files,
+        report.problems.len()
+    ))?;
+    Ok(if report.problems.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Builds the program whose command line is documented, beside this one.
+fn program() -> anyhow::Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").context("run this as `cargo xtask`")?;
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--package", "dsh-e2e"])
+        .current_dir(root()?)
+        .status()?;
+    ensure!(built.success(), "dsh-e2e does not build");
+    Ok(std::env::current_exe()?.with_file_name("dsh-e2e"))
+}
+
+fn say(line: &str) -> anyhow::Result<()> {
+    writeln!(std::io::stdout(), "{line}")?;
+    Ok(())
+}

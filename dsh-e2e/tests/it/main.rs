@@ -5,10 +5,13 @@
     reason = "what a test cannot do without ends it on the spot"
 )]
 
+mod documents;
 mod ends;
+mod explain;
 mod guard;
 mod host_daemon;
 mod main_job;
+mod pins;
 mod refusals;
 mod room;
 mod tripwire;

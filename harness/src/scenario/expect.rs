@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::step::Anything;
+
 /// One expectation: `check`, `clause` and exactly one kind.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
     /// Name of the check, unique in its scenario.
@@ -59,7 +62,7 @@ pub struct Expect {
 }
 
 /// A value: a literal or a reference into the evidence. Nothing is put into strings.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Value {
     /// This very text.
@@ -79,7 +82,7 @@ pub enum Value {
 }
 
 /// No further detail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Never {
     /// Written as `"always"`.
@@ -87,7 +90,7 @@ pub enum Never {
 }
 
 /// A folder of the scenario.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     /// Which folder.
@@ -97,7 +100,7 @@ pub struct Place {
 }
 
 /// Folders that a value can name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Folder {
     /// The home that the agent has to compute.
@@ -109,7 +112,7 @@ pub enum Folder {
 }
 
 /// A key of a probe.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeKey {
     /// The probe.
@@ -119,7 +122,7 @@ pub struct ProbeKey {
 }
 
 /// What a probe saw.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// The probe.
@@ -133,7 +136,7 @@ pub struct Environment {
 }
 
 /// What a probe must not have seen.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Absent {
     /// The probe.
@@ -145,7 +148,7 @@ pub struct Absent {
 }
 
 /// What the persisted header of a session says.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// The session.
@@ -159,7 +162,7 @@ pub struct Header {
 }
 
 /// What plumb recorded.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Records {
     /// The session whose declared id selects the records; all of the scenario's when left out.
@@ -181,7 +184,7 @@ pub struct Records {
 }
 
 /// What a session declared.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Declared {
     /// The session.
@@ -198,7 +201,7 @@ pub struct Declared {
 }
 
 /// Which calls went to plumb, as the tap saw them.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Calls {
     /// Calls over connections that declared this session; over the shared one with `shared`.
@@ -209,13 +212,14 @@ pub struct Calls {
     pub calls: Vec<String>,
     /// Arguments of the nth call, by position.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Anything>")]
     pub arguments: BTreeMap<String, toml::Table>,
     /// Whether each call, and no other, carries the stamp of its session.
     pub stamped: Option<bool>,
 }
 
 /// How often something physically happened.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Effects {
     /// The tool whose calls plumb carried out; or
@@ -227,7 +231,7 @@ pub struct Effects {
 }
 
 /// What the model was sent, over all its requests, each message counted once.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSaw {
     /// The session; every one when left out.
@@ -239,7 +243,7 @@ pub struct ModelSaw {
 }
 
 /// What a tool call came back with.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolResult {
     /// The session.
@@ -254,7 +258,7 @@ pub struct ToolResult {
 }
 
 /// What the agent printed on its standard error.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warnings {
     /// The launch; `main` when left out.
@@ -266,7 +270,7 @@ pub struct Warnings {
 }
 
 /// A pinned tool.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolPin {
     /// The tool.
@@ -276,7 +280,7 @@ pub struct ToolPin {
 }
 
 /// Words in a tool's description.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolWords {
     /// The tool.
@@ -290,7 +294,7 @@ pub struct ToolWords {
 }
 
 /// Names a session.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionOnly {
     /// The session.
@@ -298,7 +302,7 @@ pub struct SessionOnly {
 }
 
 /// Text that no system message contains.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SystemPrompt {
     /// Text that must not occur.
@@ -306,7 +310,7 @@ pub struct SystemPrompt {
 }
 
 /// Values that must all differ, or all be equal.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compare {
     /// All different.
@@ -316,7 +320,7 @@ pub enum Compare {
 }
 
 /// What a driver operation came back with.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriverOutcome {
     /// The launch; `main` when left out.
@@ -330,13 +334,14 @@ pub struct DriverOutcome {
     /// Place in its value, as a JSON pointer.
     pub at: Option<String>,
     /// The value there.
+    #[schemars(with = "Option<serde_json::Value>")]
     pub is: Option<toml::Value>,
     /// The value there, as a reference.
     pub value: Option<Value>,
 }
 
 /// Lines of the daemon's log, narrowed to the scenario's ids.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogLines {
     /// The text.
@@ -346,7 +351,7 @@ pub struct LogLines {
 }
 
 /// Rows of plumb's table of pinned workspaces.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pins {
     /// The session whose minted id has a row.

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::step::{Entries, optional_duration};
+use super::step::{Anything, Entries, optional_duration};
 
 /// One process of the agent under test.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
     /// How the home is given.
@@ -21,12 +22,14 @@ pub struct Launch {
     /// What drives it: the prompt, or a list of operations.
     pub drive: Option<Drive>,
     /// Operations of the driver, for `drive = "driver"`.
+    #[schemars(with = "Option<Vec<Anything>>")]
     pub ops: Option<Vec<toml::Table>>,
     /// Which MCP rows it has.
     pub mcp: Option<Mcp>,
     /// Whether the identity plugin is mounted, and how.
     pub identity: Option<Identity>,
     /// Further rows: `saboteur:NAME` or the name of a row in the agent's folder, with its config.
+    #[schemars(with = "Option<BTreeMap<String, Anything>>")]
     pub rows: Option<BTreeMap<String, toml::Table>>,
     /// Ambient variables of the process, beside the planted ones.
     pub env: Option<Entries>,
@@ -42,13 +45,14 @@ pub struct Launch {
     pub workspace: Option<String>,
     /// How long it may take from start to end.
     #[serde(default, deserialize_with = "optional_duration")]
+    #[schemars(with = "Option<String>")]
     pub limit: Option<Duration>,
     /// How it has to end; 0 when left out.
     pub exit: Option<i32>,
 }
 
 /// How the agent learns its home.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Home {
     /// `DSH_HOME` in its environment, absolute.
@@ -68,7 +72,7 @@ pub enum Home {
 }
 
 /// How sessions are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persistence {
     /// Compressed JSON lines, the agent's default.
@@ -80,7 +84,7 @@ pub enum Persistence {
 }
 
 /// What drives a launch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drive {
     /// One prompt, headless.
@@ -90,7 +94,7 @@ pub enum Drive {
 }
 
 /// Which MCP rows a launch has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mcp {
     /// None.
@@ -102,7 +106,7 @@ pub enum Mcp {
 }
 
 /// How the identity plugin is mounted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Identity {
     /// Not at all.
@@ -116,7 +120,7 @@ pub enum Identity {
 }
 
 /// When a launch starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// At once.
@@ -128,7 +132,7 @@ pub enum Start {
 }
 
 /// One conversation.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
     /// The launch that it runs in; `main` when left out.

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceSpan};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use expect::{
@@ -39,7 +40,7 @@ pub struct Scenario {
 }
 
 /// What a scenario file says.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct File {
     /// The format; 1.
@@ -57,11 +58,13 @@ pub struct File {
     #[serde(default)]
     pub session: BTreeMap<String, Session>,
     /// Options of the identity plugin, passed on unchanged.
+    #[schemars(with = "Option<step::Anything>")]
     pub plugin: Option<toml::Table>,
     /// How the fake plumb behaves.
     pub plumb: Option<Peer>,
     /// How long the whole scenario may take.
     #[serde(default, deserialize_with = "step::optional_duration")]
+    #[schemars(with = "Option<String>")]
     pub limit: Option<Duration>,
     /// The timeline.
     #[serde(default)]
@@ -78,7 +81,7 @@ pub struct File {
 }
 
 /// How the fake plumb behaves in a scenario.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
     /// The generation it plays.
@@ -89,7 +92,7 @@ pub struct Peer {
 }
 
 /// A variant of a scenario.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// Its name.
@@ -100,6 +103,7 @@ pub struct Case {
     #[serde(default)]
     pub launch: BTreeMap<String, Launch>,
     /// What changes in the plugin's options.
+    #[schemars(with = "Option<step::Anything>")]
     pub plugin: Option<toml::Table>,
     /// How the fake plumb behaves.
     pub plumb: Option<Peer>,
@@ -114,7 +118,7 @@ pub struct Case {
 }
 
 /// A control.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Red {
     /// What is broken.
@@ -127,6 +131,7 @@ pub struct Red {
     #[serde(default)]
     pub launch: BTreeMap<String, Launch>,
     /// What changes in the plugin's options.
+    #[schemars(with = "Option<step::Anything>")]
     pub plugin: Option<toml::Table>,
     /// A worse copy of the plugin, by the name of its patch.
     pub plugin_patch: Option<String>,

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 use super::expect::Place;
 
 /// One step. Order holds within a session and across every step that is not the model's.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// The reply to the next request of a session.
@@ -26,7 +27,7 @@ pub enum Step {
 }
 
 /// What the model says to one request: exactly one of `say`, `call`, `calls` and `fail`.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// The session whose request is answered; `main` when left out.
@@ -39,11 +40,12 @@ pub struct Model {
     /// Calls several tools in one message.
     pub calls: Option<Vec<Call>>,
     /// Fails in a named way (the fake model's own vocabulary).
+    #[schemars(with = "Option<Anything>")]
     pub fail: Option<toml::Table>,
 }
 
 /// One tool call: exactly one of the verbs, and what goes with it.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
     /// Runs these things, one after the other, in one bash call.
@@ -51,6 +53,7 @@ pub struct Call {
     /// Calls a tool by its name, or as `server:tool`.
     pub tool: Option<String>,
     /// Arguments of `tool`.
+    #[schemars(with = "Option<Anything>")]
     pub arguments: Option<toml::Table>,
     /// Arguments that are folders of the scenario, by name.
     pub folders: Option<BTreeMap<String, Place>>,
@@ -67,11 +70,12 @@ pub struct Call {
     /// Whether the command runs in the background.
     pub background: Option<bool>,
     /// Further arguments, passed on as they are (what a model might invent).
+    #[schemars(with = "Option<Anything>")]
     pub with: Option<toml::Table>,
 }
 
 /// What `collect` waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Collect {
     /// The newest background command of the session.
@@ -79,7 +83,7 @@ pub enum Collect {
 }
 
 /// One thing done inside a bash call.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
     /// Writes down the environment it was given, under this name.
@@ -97,7 +101,7 @@ pub enum Command {
 }
 
 /// Waits for a fact.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
     /// The fact.
@@ -106,11 +110,12 @@ pub struct Gate {
     pub of: Option<String>,
     /// How long it may take.
     #[serde(deserialize_with = "duration")]
+    #[schemars(with = "String")]
     pub within: Duration,
 }
 
 /// A fact that a gate can wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fact {
     /// A connection of the session has declared an id at plumb.
@@ -126,7 +131,7 @@ pub enum Fact {
 }
 
 /// Leaves a note at plumb.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Note {
     /// Whom it is for.
@@ -136,7 +141,7 @@ pub struct Note {
 }
 
 /// Whom a note is for.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Addressee {
     /// Whoever attaches next in this workspace.
@@ -146,7 +151,7 @@ pub enum Addressee {
 }
 
 /// No further detail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nobody {
     /// Anybody at all.
@@ -154,7 +159,7 @@ pub enum Nobody {
 }
 
 /// Names a launch.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
     /// The launch.
@@ -162,7 +167,7 @@ pub struct Named {
 }
 
 /// Names a hold.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
     /// The hold.
@@ -170,7 +175,7 @@ pub struct Open {
 }
 
 /// Sends a signal.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Signal {
     /// The launch.
@@ -195,6 +200,9 @@ pub(super) fn optional_duration<'de, D: Deserializer<'de>>(
 ) -> Result<Option<Duration>, D::Error> {
     duration(input).map(Some)
 }
+
+/// A table of anything, as the schema shows it.
+pub(super) type Anything = serde_json::Map<String, serde_json::Value>;
 
 /// Environment entries as a scenario writes them.
 pub type Entries = BTreeMap<String, String>;

@@ -1,3 +1,4 @@
+// What is read of dsh (`agent.mjs`): ids, folders, lineage, and that a moved field is reported.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { readCaller } from '../agent.mjs'

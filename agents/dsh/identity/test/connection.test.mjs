@@ -1,3 +1,4 @@
+// Own connections (`connection.mjs`): opened once, kept while used, closed when idle.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createConnections } from '../connection.mjs'

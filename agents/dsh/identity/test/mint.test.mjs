@@ -1,3 +1,4 @@
+// The minted id (`mint.mjs`): stable, distinct, made of prefix, folder and session.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { mintId, sessionShort, workspaceSlug } from '../mint.mjs'

@@ -1,3 +1,4 @@
+// The options (`options.mjs`): every default, and a warning for every value of the wrong kind.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { DEFAULTS, excludedBy, plumbCommand, readOptions, wantsTrace } from '../options.mjs'

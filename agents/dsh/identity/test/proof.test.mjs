@@ -1,3 +1,4 @@
+// The resume proof (`proof.mjs`): what the hook is given, what is taken of it, and its bound.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

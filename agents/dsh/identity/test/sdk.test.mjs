@@ -1,3 +1,4 @@
+// The MCP client that is found (`sdk.mjs`): which copy, in which order, and what is said without one.
 import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

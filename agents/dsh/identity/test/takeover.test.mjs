@@ -1,3 +1,4 @@
+// A declaration of the model (`takeover.mjs`): which fields are replaced, dropped and left.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { takeOver } from '../takeover.mjs'

@@ -1,3 +1,4 @@
+// Warnings (`warn.mjs`): each once, to the log and to standard error.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createVoice } from '../warn.mjs'
