@@ -25,6 +25,8 @@ pub(crate) enum Verb {
     Check(CheckOptions),
     /// Judge stored evidence again
     Judge(JudgeOptions),
+    /// Show the clauses that pinned builds are known to break
+    Deviations,
     /// Fetch pinned builds of dsh into the cache
     Provision(ProvisionOptions),
     /// Helpers that the harness starts itself

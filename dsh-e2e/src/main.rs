@@ -5,6 +5,7 @@
 
 mod check;
 mod cli;
+mod deviations;
 mod hidden;
 mod judge;
 mod list;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Verb::List(options) => list::main(&options),
         Verb::Check(options) => check::main(&options),
         Verb::Judge(options) => judge::main(&options),
+        Verb::Deviations => deviations::main(),
         Verb::Provision(options) => provision::main(&options),
     };
     match exit {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::op::Op;
 use super::step::{Entries, optional_duration};
 
 /// One process of the agent under test.
@@ -21,12 +22,13 @@ pub struct Launch {
     /// What drives it: the prompt, or a list of operations.
     pub drive: Option<Drive>,
     /// Operations of the driver, for `drive = "driver"`.
-    pub ops: Option<Vec<toml::Table>>,
+    pub ops: Option<Vec<Op>>,
     /// Which MCP rows it has.
     pub mcp: Option<Mcp>,
     /// Whether the identity plugin is mounted, and how.
     pub identity: Option<Identity>,
-    /// Further rows: `saboteur:NAME` or the name of a row in the agent's folder, with its config.
+    /// Further rows: `saboteur:NAME` or the name of a row in the agent's folder, with its config. In it, a table
+    /// `{ path = { what = … } }` stands for that folder.
     pub rows: Option<BTreeMap<String, toml::Table>>,
     /// Ambient variables of the process, beside the planted ones.
     pub env: Option<Entries>,
@@ -34,7 +36,7 @@ pub struct Launch {
     pub unset: Option<Vec<String>>,
     /// When it starts.
     pub start: Option<Start>,
-    /// The session that it resumes from outside, by the build's own flag.
+    /// The id of the session that it resumes from outside, by the build's own flag.
     pub resume: Option<String>,
     /// The launch whose home and workspace it shares.
     pub shares: Option<String>,

@@ -82,7 +82,7 @@ pub(super) fn start(
     let mut argv = vec![
         text(&world.installed.executable),
         recipe.profile_flag.clone(),
-        super::home::PROFILE.to_owned(),
+        place.profile.clone(),
     ];
     if let (Some(session), Some(flag)) = (&launch.resume, &recipe.resume_flag) {
         argv.extend([flag.clone(), session.clone()]);

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{Place, Stage, StageError, World, make, put};
-use crate::plan::{Run, opening};
-use crate::scenario::{Drive, Home, Identity, Launch, Mcp, Persistence};
-
-/// The profile's name.
-pub(super) const PROFILE: &str = "e2e";
+use crate::agent::dsh::recipe::BashTool;
+use crate::plan::{Run, opening, shell};
+use crate::scenario::{Drive, Home, Identity, Launch, Mcp, Op, Persistence};
 
 /// Rows, in the order in which they are laid.
 pub type Rows = Vec<Value>;
@@ -55,7 +53,7 @@ pub(super) fn write(
     place: &Place,
     world: &World<'_>,
 ) -> Result<(), StageError> {
-    let profile = place.home.join("profiles").join(PROFILE);
+    let profile = place.home.join("profiles").join(&place.profile);
     make(&profile)?;
     let driven = launch.drive == Some(Drive::Driver);
     let identity = launch.identity.unwrap_or(Identity::None);
@@ -86,7 +84,7 @@ pub(super) fn write(
 
     let base_url = world.models.get(name).map_or("", String::as_str);
     let mut rows = headless_rows(base_url, run.stream_idle.as_millis());
-    rows.extend(persistence(launch));
+    rows.extend(persistence(launch, place));
     if launch.home == Some(Home::Explicit)
         && let Some(explicit) = &place.explicit_home
     {
@@ -109,7 +107,11 @@ pub(super) fn write(
     if driven {
         copy(&world.plugins.join("driver"), &profile.join("driver"))?;
         let ops = place.out.join("ops.json");
-        put(&ops, &format!("{:#}\n", operations(launch)), 0o600)?;
+        put(
+            &ops,
+            &format!("{:#}\n", operations(stage, launch, world)),
+            0o600,
+        )?;
         rows.push(json!({"insert": [{
             "id": "dsh-e2e-driver",
             "name": format!("file://{}", profile.join("driver/index.mjs").display()),
@@ -132,8 +134,9 @@ fn plugin_options(stage: &Stage, run: &Run) -> Value {
     options
 }
 
-fn persistence(launch: &Launch) -> Rows {
-    let root = launch.sessions_root.as_deref().unwrap_or("sessions");
+fn persistence(launch: &Launch, place: &Place) -> Rows {
+    // A relative root would count from the working directory (measured).
+    let root = &place.sessions;
     match launch.persistence.unwrap_or(Persistence::Jsonl) {
         Persistence::Jsonl if launch.sessions_root.is_none() => Vec::new(),
         Persistence::Jsonl => {
@@ -181,7 +184,7 @@ fn named(
     let Some(saboteur) = row.strip_prefix("saboteur:") else {
         return Ok(match config.get("disabled") {
             Some(toml::Value::Boolean(true)) => json!({"id": row, "disabled": true}),
-            _ => json!({"id": row, "config": config}),
+            _ => json!({"id": row, "config": placed(json!(config), stage)}),
         });
     };
     let folder = world.plugins.join("saboteurs");
@@ -193,39 +196,69 @@ fn named(
         }
         .into());
     }
-    let mut config = json!(config);
+    let mut config = placed(json!(config), stage);
     config["witness"] = json!(stage.caught.join("sabotage.jsonl"));
     Ok(
         json!({"insert": [{"id": format!("saboteur-{saboteur}"), "name": format!("file://{}", file.display()), "config": config}]}),
     )
 }
 
-/// The driver's list: what the scenario states, with the openings of its sessions as their prompts.
-fn operations(launch: &Launch) -> Value {
-    let ops: Vec<Value> = launch
+/// The same value with every `{ path = { what = … } }` replaced by the folder it stands for.
+fn placed(value: Value, stage: &Stage) -> Value {
+    match value {
+        Value::Object(map) => {
+            let folder = (map.len() == 1)
+                .then(|| map.get("path").cloned())
+                .flatten()
+                .and_then(|place| serde_json::from_value(place).ok())
+                .and_then(|place| stage.folder(&place));
+            match folder {
+                Some(folder) => json!(folder),
+                None => map
+                    .into_iter()
+                    .map(|(key, value)| (key, placed(value, stage)))
+                    .collect(),
+            }
+        }
+        Value::Array(items) => items.into_iter().map(|item| placed(item, stage)).collect(),
+        other => other,
+    }
+}
+
+/// The driver's list: what the scenario states, with the openings of its sessions as their prompts and the shell text
+/// of its commands.
+fn operations(stage: &Stage, launch: &Launch, world: &World<'_>) -> Value {
+    launch
         .ops
         .iter()
         .flatten()
-        .map(|op| {
-            let mut op = json!(op);
-            let prompts = matches!(
-                op.get("op").and_then(Value::as_str),
-                Some("prompt" | "prompt_start")
-            );
-            if prompts && op.get("text").is_none() {
-                let session = op
-                    .get("opening")
-                    .or_else(|| op.get("session"))
-                    .and_then(Value::as_str);
-                op["text"] = json!(opening(session.unwrap_or("main")));
-            }
-            if let Some(object) = op.as_object_mut() {
-                object.remove("opening");
-            }
-            op
-        })
-        .collect();
-    Value::Array(ops)
+        .map(|op| operation(stage, op, &world.build.facts.tools.bash))
+        .collect()
+}
+
+fn operation(stage: &Stage, op: &Op, bash: &BashTool) -> Value {
+    let mut told = placed(json!(op.rest), stage);
+    told["op"] = json!(op.op);
+    if matches!(op.op.as_str(), "prompt" | "prompt_start") && told.get("text").is_none() {
+        let session = told.get("session").and_then(Value::as_str);
+        let session = op.opening.as_deref().or(session).unwrap_or("main");
+        told["text"] = json!(opening(session));
+    }
+    let Some(commands) = &op.bash else {
+        return told;
+    };
+    let text = shell(commands, &stage.bin);
+    if op.op == "env_entry" {
+        told["command"] = json!(text);
+        return told;
+    }
+    told["name"] = json!(bash.name);
+    told["arguments"][&bash.command] = json!(text);
+    told["arguments"][&bash.description] = json!("a driven command");
+    if op.background == Some(true) {
+        told["arguments"][&bash.background] = json!(true);
+    }
+    told
 }
 
 /// The entry of a plugin's folder, from its package.json.
