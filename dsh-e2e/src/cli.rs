@@ -219,6 +219,16 @@ pub(crate) enum Hidden {
         #[arg(long)]
         name: String,
     },
+    /// Talks JSON-RPC to an agent that it starts
+    #[command(hide = true)]
+    Talk {
+        #[arg(long)]
+        requests: PathBuf,
+        #[arg(long)]
+        outcomes: PathBuf,
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
     /// Leaves a note at plumb
     #[command(hide = true)]
     Note {

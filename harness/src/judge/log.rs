@@ -135,10 +135,11 @@ pub(super) fn events(wanted: &SessionOnly, reading: &Reading<'_>) -> Judged {
     seen.dedup();
     let mut judged = Judged::reading([log.file.clone()]);
     for kind in &seen {
-        if !reading
-            .build
+        let pins = &reading.build;
+        if !pins
             .event_types
             .iter()
+            .chain(&pins.packed_types)
             .any(|pinned| pinned == kind)
         {
             judged.fail(

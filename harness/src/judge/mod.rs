@@ -71,6 +71,8 @@ pub struct BuildFacts {
     pub tool_pins: std::collections::BTreeMap<String, String>,
     /// The pinned set of event types of a bash turn.
     pub event_types: Vec<String>,
+    /// Types of rows that pack others, and may be there.
+    pub packed_types: Vec<String>,
     /// Clauses that the build cannot show.
     pub not_applicable: Vec<NotApplicable>,
     /// Clauses that the build is known to break.
@@ -108,6 +110,7 @@ impl BuildFacts {
             boot_warnings: facts.boot.warnings.clone(),
             tool_pins,
             event_types: facts.log.event_types.clone(),
+            packed_types: facts.log.packed_types.clone(),
             not_applicable: build
                 .not_applicable
                 .iter()

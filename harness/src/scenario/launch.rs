@@ -21,7 +21,7 @@ pub struct Launch {
     pub sessions_root: Option<String>,
     /// What drives it: the prompt, or a list of operations.
     pub drive: Option<Drive>,
-    /// Operations of the driver, for `drive = "driver"`.
+    /// Operations of the driver, or requests.
     pub ops: Option<Vec<Op>>,
     /// Which MCP rows it has.
     pub mcp: Option<Mcp>,
@@ -89,6 +89,8 @@ pub enum Drive {
     Prompt,
     /// The driver plugin and its operations.
     Driver,
+    /// JSON-RPC on its standard streams; the operations are requests, `params` and all.
+    Rpc,
 }
 
 /// Which MCP rows a launch has.

@@ -1,4 +1,4 @@
-//! Operations of the driver plugin as a scenario states them.
+//! Operations of the driver plugin, and requests to an agent, as a scenario states them.
 //!
 //! Read with a launch; `stage` makes the driver's list of them. Only what the harness itself has to fill in is typed
 //! here: everything else is the driver's own vocabulary and is passed on as it is.
@@ -16,7 +16,7 @@ pub struct Op {
     pub bash: Option<Vec<Command>>,
     /// Whether that command runs in the background.
     pub background: Option<bool>,
-    /// The conversation whose opening `prompt` says, where it is not that of `session`.
+    /// The conversation whose opening a prompt says, where it is not that of `session`.
     pub opening: Option<String>,
     /// Everything else. A table `{ path = { what = … } }` stands for that folder.
     #[serde(flatten)]

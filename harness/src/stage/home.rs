@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::operations::{OPERATIONS, OUTCOMES, operations, placed};
 use super::{Place, Stage, StageError, World, make, put};
-use crate::agent::dsh::recipe::BashTool;
-use crate::plan::{Run, opening, shell};
-use crate::scenario::{Drive, Home, Identity, Launch, Mcp, Op, Persistence};
+use crate::plan::Run;
+use crate::scenario::{Drive, Home, Identity, Launch, Mcp, Persistence};
 
 /// Rows, in the order in which they are laid.
 pub type Rows = Vec<Value>;
@@ -55,11 +55,13 @@ pub(super) fn write(
 ) -> Result<(), StageError> {
     let profile = place.home.join("profiles").join(&place.profile);
     make(&profile)?;
-    let driven = launch.drive == Some(Drive::Driver);
+    let drive = launch.drive.unwrap_or(Drive::Prompt);
     let identity = launch.identity.unwrap_or(Identity::None);
     let mut bundles = vec![json!("@deepseek-ai/dsh-base")];
-    if !driven {
-        bundles.push(json!("@deepseek-ai/dsh-headless"));
+    match drive {
+        Drive::Prompt => bundles.push(json!("@deepseek-ai/dsh-headless")),
+        Drive::Rpc => bundles.push(json!("@deepseek-ai/dsh-sdk-app")),
+        Drive::Driver => {}
     }
     let mut dependencies = json!({});
     if matches!(identity, Identity::Bundle | Identity::Both) {
@@ -104,18 +106,17 @@ pub(super) fn write(
     for (row, config) in launch.rows.iter().flatten() {
         rows.push(named(stage, row, config, world)?);
     }
-    if driven {
+    let ops = place.out.join(OPERATIONS);
+    if drive != Drive::Prompt {
+        let told = operations(stage, launch, &world.build.facts.tools.bash);
+        put(&ops, &format!("{told:#}\n"), 0o600)?;
+    }
+    if drive == Drive::Driver {
         copy(&world.plugins.join("driver"), &profile.join("driver"))?;
-        let ops = place.out.join("ops.json");
-        put(
-            &ops,
-            &format!("{:#}\n", operations(stage, launch, world)),
-            0o600,
-        )?;
         rows.push(json!({"insert": [{
             "id": "dsh-e2e-driver",
             "name": format!("file://{}", profile.join("driver/index.mjs").display()),
-            "config": {"ops": ops, "out": place.out.join("outcomes.jsonl")},
+            "config": {"ops": ops, "out": place.out.join(OUTCOMES)},
         }]}));
     }
     put(
@@ -201,64 +202,6 @@ fn named(
     Ok(
         json!({"insert": [{"id": format!("saboteur-{saboteur}"), "name": format!("file://{}", file.display()), "config": config}]}),
     )
-}
-
-/// The same value with every `{ path = { what = … } }` replaced by the folder it stands for.
-fn placed(value: Value, stage: &Stage) -> Value {
-    match value {
-        Value::Object(map) => {
-            let folder = (map.len() == 1)
-                .then(|| map.get("path").cloned())
-                .flatten()
-                .and_then(|place| serde_json::from_value(place).ok())
-                .and_then(|place| stage.folder(&place));
-            match folder {
-                Some(folder) => json!(folder),
-                None => map
-                    .into_iter()
-                    .map(|(key, value)| (key, placed(value, stage)))
-                    .collect(),
-            }
-        }
-        Value::Array(items) => items.into_iter().map(|item| placed(item, stage)).collect(),
-        other => other,
-    }
-}
-
-/// The driver's list: what the scenario states, with the openings of its sessions as their prompts and the shell text
-/// of its commands.
-fn operations(stage: &Stage, launch: &Launch, world: &World<'_>) -> Value {
-    launch
-        .ops
-        .iter()
-        .flatten()
-        .map(|op| operation(stage, op, &world.build.facts.tools.bash))
-        .collect()
-}
-
-fn operation(stage: &Stage, op: &Op, bash: &BashTool) -> Value {
-    let mut told = placed(json!(op.rest), stage);
-    told["op"] = json!(op.op);
-    if matches!(op.op.as_str(), "prompt" | "prompt_start") && told.get("text").is_none() {
-        let session = told.get("session").and_then(Value::as_str);
-        let session = op.opening.as_deref().or(session).unwrap_or("main");
-        told["text"] = json!(opening(session));
-    }
-    let Some(commands) = &op.bash else {
-        return told;
-    };
-    let text = shell(commands, &stage.bin);
-    if op.op == "env_entry" {
-        told["command"] = json!(text);
-        return told;
-    }
-    told["name"] = json!(bash.name);
-    told["arguments"][&bash.command] = json!(text);
-    told["arguments"][&bash.description] = json!("a driven command");
-    if op.background == Some(true) {
-        told["arguments"][&bash.background] = json!(true);
-    }
-    told
 }
 
 /// The entry of a plugin's folder, from its package.json.

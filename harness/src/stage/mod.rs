@@ -5,6 +5,7 @@
 mod commands;
 mod environment;
 mod home;
+mod operations;
 
 use std::collections::BTreeMap;
 use std::fs;
