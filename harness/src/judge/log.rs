@@ -158,3 +158,83 @@ pub(super) fn events(wanted: &SessionOnly, reading: &Reading<'_>) -> Judged {
     }
     judged
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{events, results};
+    use crate::evidence::Evidence;
+    use crate::evidence::model::ModelEvent;
+    use crate::evidence::session::SessionLog;
+    use crate::judge::{BuildFacts, Reading};
+    use crate::plan::{opening, tests_support::run_with_flips};
+    use crate::scenario::SessionOnly;
+    use crate::verdict::Class;
+
+    /// A session whose log keeps `kept` as the result of its call, while the model was sent `sent`.
+    fn evidence(kept: &serde_json::Value, sent: &str) -> Evidence {
+        let log = [
+            json!({"type": "session", "id": "s"}),
+            json!({"type": "user/message", "data": {"content": opening("main")}}),
+            json!({"type": "tool/result", "data": {"message": {"content": kept}}}),
+        ]
+        .map(|line| line.to_string())
+        .join("\n");
+        let body = json!({"messages": [{"role": "tool", "content": sent}]});
+        Evidence {
+            sessions: vec![SessionLog::parse("main", "f", &log)],
+            model: vec![ModelEvent(
+                json!({"event": "request", "kind": "main", "session": "main", "body": body}),
+            )],
+            ..Evidence::default()
+        }
+    }
+
+    fn main() -> SessionOnly {
+        SessionOnly {
+            session: "main".into(),
+        }
+    }
+
+    #[track_caller]
+    fn check_results(kept: &serde_json::Value, sent: &str, expected: Option<Class>) {
+        let run = run_with_flips(Vec::new());
+        let (evidence, build) = (evidence(kept, sent), BuildFacts::default());
+        let judged = results(&main(), &Reading::new(&run, &evidence, &build));
+        assert_eq!(judged.symptoms.first().map(|one| one.0), expected);
+    }
+
+    #[test]
+    fn a_result_is_durable_in_the_shape_of_either_build() {
+        let flat = json!([{"type": "text", "text": "red kite"}]);
+        let deep =
+            json!([{"type": "tool-result", "content": [{"type": "text", "text": "red kite"}]}]);
+        check_results(&flat, "red kite", None);
+        check_results(&deep, "red kite", None);
+        check_results(&deep, "black kite", Some(Class::WrongValue));
+    }
+
+    #[test]
+    fn a_type_that_is_not_pinned_is_leaked_and_a_pinned_one_may_not_be_missing() {
+        let evidence = evidence(&json!([]), "x");
+        let run = run_with_flips(Vec::new());
+        let check = |pinned: &[&str], packed: &[&str]| {
+            let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let build = BuildFacts {
+                event_types: own(pinned),
+                packed_types: own(packed),
+                ..BuildFacts::default()
+            };
+            let judged = events(&main(), &Reading::new(&run, &evidence, &build));
+            judged.symptoms.first().map(|one| one.0)
+        };
+        assert_eq!(check(&["tool/result", "user/message"], &[]), None);
+        assert_eq!(check(&["user/message"], &["tool/result"]), None);
+        assert_eq!(check(&["user/message"], &[]), Some(Class::Leaked));
+        assert_eq!(
+            check(&["tool/result", "turn/end", "user/message"], &[]),
+            Some(Class::Missing)
+        );
+    }
+}

@@ -107,3 +107,65 @@ pub(super) fn outcome(wanted: &DriverOutcome, reading: &Reading<'_>) -> Judged {
     }
     judged
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::outcome;
+    use crate::evidence::Evidence;
+    use crate::judge::{BuildFacts, Reading};
+    use crate::plan::tests_support::run_with_flips;
+    use crate::scenario::DriverOutcome;
+    use crate::verdict::Class;
+
+    /// The class of what `wanted` (TOML) finds wrong with `seen`.
+    #[track_caller]
+    fn class(wanted: &str, seen: &Json) -> Option<Class> {
+        let wanted: DriverOutcome = toml::from_str(&format!("of = 'it'\n{wanted}")).unwrap();
+        let run = run_with_flips(Vec::new());
+        let evidence = Evidence {
+            outcomes: [("main".to_owned(), vec![seen.clone()])].into(),
+            ..Evidence::default()
+        };
+        let judged = outcome(
+            &wanted,
+            &Reading::new(&run, &evidence, &BuildFacts::default()),
+        );
+        judged.symptoms.first().map(|one| one.0)
+    }
+
+    #[test]
+    fn a_refusal_that_does_not_come_is_missing() {
+        let done = json!({"as": "it", "ok": true});
+        let refused = json!({"as": "it", "ok": false, "error": {"message": "taken"}});
+        assert_eq!(class("ok = false", &done), Some(Class::Missing));
+        assert_eq!(class("ok = false\nerror = 'taken'", &refused), None);
+        assert_eq!(
+            class("ok = false\nerror = 'other'", &refused),
+            Some(Class::WrongValue)
+        );
+        assert_eq!(class("ok = true", &refused), Some(Class::Refused));
+    }
+
+    #[test]
+    fn nothing_is_absent_in_an_operation_that_failed() {
+        let failed = json!({"as": "it", "ok": false, "error": {"message": "broken"}});
+        let absent = "at = '/location'\nvalue = { absent = 'always' }";
+        assert_eq!(class(absent, &failed), Some(Class::Refused));
+        let done = json!({"as": "it", "ok": true, "value": {}});
+        assert_eq!(class(absent, &done), None);
+        let there = json!({"as": "it", "ok": true, "value": {"location": "/x"}});
+        assert_eq!(class(absent, &there), Some(Class::Leaked));
+    }
+
+    #[test]
+    fn a_list_has_the_entries_that_are_named_beside_others() {
+        let done = json!({"as": "it", "ok": true, "value": {"keys": ["a", "b"]}});
+        assert_eq!(class("at = '/keys'\ncontains = ['b']", &done), None);
+        assert_eq!(
+            class("at = '/keys'\ncontains = ['c']", &done),
+            Some(Class::Missing)
+        );
+    }
+}

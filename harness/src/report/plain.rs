@@ -181,7 +181,8 @@ impl Plain {
             .count();
         page_of.out.push_str(&page(verdict));
         for finding in &verdict.findings {
-            if finding.outcome == Outcome::Deviates {
+            // A control repeats what the plain run says already.
+            if finding.outcome == Outcome::Deviates && verdict.flips.is_empty() {
                 self.deviates += 1;
                 let class = finding.class.map(Class::code).unwrap_or_default();
                 let _ = writeln!(
