@@ -42,9 +42,16 @@ pub(crate) struct RunOptions {
     /// Defaults to the newest pinned build.
     #[arg(long = "dsh", value_name = "BUILD")]
     pub(crate) dsh: Vec<String>,
-    /// The plumb to use
-    #[arg(long, value_name = "PLUMB", default_value = "fake")]
-    pub(crate) plumb: String,
+    /// The plumb to use: fake, real, or the path of one
+    ///
+    /// Defaults to the plumb that `PLUMB_BIN` names, as `real` does, and to the built-in `fake` without it. `real` is
+    /// `PLUMB_BIN`, else `../plumb/plumb`, else `plumb` on `PATH`. Any plumb but `fake` is used only in CI, in a
+    /// container, or in a virtual machine with `PLUMB_SEPARATE_ENV=vm`.
+    #[arg(long, value_name = "PLUMB")]
+    pub(crate) plumb: Option<String>,
+    /// Print what would be started and written, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Somebody's own checkout of the identity plugin
     #[arg(long, value_name = "DIR")]
     pub(crate) plugin: Option<PathBuf>,
@@ -146,7 +153,18 @@ pub(crate) struct JudgeOptions {
     pub(crate) folder: PathBuf,
     /// The form of the report
     #[arg(long, value_name = "FORMAT", default_value = "plain")]
-    pub(crate) format: Format,
+    pub(crate) format: JudgeFormat,
+}
+
+/// The form of a report on stored evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum JudgeFormat {
+    /// For a person
+    Plain,
+    /// All verdicts, for a program
+    Json,
+    /// The one verdict of a scenario's folder, byte for byte as verdict.json
+    Verdict,
 }
 
 /// Options of `provision`.

@@ -1,6 +1,7 @@
-//! The built-in plumb: one daemon for the run, and one more for each other way a scenario wants it to behave.
+//! The plumbs of a run: one that is there already, or the built-in one, with a daemon for the run and one more for
+//! each other way a scenario wants it to behave.
 //!
-//! Here the command line plays the part that a container plays for a real plumb: it installs the service, starts the
+//! For the built-in one the command line plays the part that a container plays for a real plumb: it installs the service, starts the
 //! daemon under the warden, and leaves its end to the warden. The harness is told a program and an account, no more.
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use harness::drive::{HostError, PlumbHost, PlumbProgram};
 use harness::gate::{self, Gate, Waiting};
 use harness::plumb::cli::Plumb;
 use harness::plumb::dialect::Dialect;
+use harness::plumb::real::RealPlumb;
 use harness::scenario::Peer;
 use harness::supervise::order::{Launch, OUTPUT_LIMIT, Stdin};
 use harness::supervise::{Supervisor, Warden};
@@ -20,7 +22,59 @@ use harness::supervise::{Supervisor, Warden};
 /// than a second.
 const UP_WITHIN: Duration = Duration::from_secs(20);
 
-/// Every plumb of the run.
+/// Where the scenarios' plumbs come from.
+pub(crate) enum Plumbs {
+    /// The built-in one.
+    Fake(FakePlumbs),
+    /// One that is there already.
+    Real(Box<RealPlumb>),
+}
+
+impl Plumbs {
+    /// The built-in one that most scenarios use, if that is what is used.
+    pub(crate) fn built_in(&self) -> Option<Plumb> {
+        match self {
+            Self::Fake(fakes) => fakes.first(),
+            Self::Real(_) => None,
+        }
+    }
+
+    /// Whether the daemon in use is the one of the owner's own sessions.
+    pub(crate) fn is_the_owners(&self) -> bool {
+        matches!(self, Self::Real(real) if real.owner().is_some())
+    }
+
+    /// Gives the daemons of the built-in one up; keeps one that is there, which nobody here may end.
+    pub(crate) fn into_real(self) -> Option<Box<RealPlumb>> {
+        match self {
+            Self::Fake(_) => None,
+            Self::Real(real) => Some(real),
+        }
+    }
+
+    fn host(&self) -> &dyn PlumbHost {
+        match self {
+            Self::Fake(fakes) => fakes,
+            Self::Real(real) => real.as_ref(),
+        }
+    }
+}
+
+impl PlumbHost for Plumbs {
+    fn plumb(&self, peer: &Peer) -> Result<PlumbProgram, HostError> {
+        self.host().plumb(peer)
+    }
+
+    fn made(&self, namespace: &str, root: &Path) {
+        self.host().made(namespace, root);
+    }
+
+    fn stopped(&self) -> Option<String> {
+        self.host().stopped()
+    }
+}
+
+/// Every built-in plumb of the run.
 pub(crate) struct FakePlumbs {
     by_peer: Vec<(Peer, PlumbProgram)>,
     /// Dropped with the run, which ends the daemons.

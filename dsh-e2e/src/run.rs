@@ -1,19 +1,24 @@
 //! `run`: selects, provisions, starts the peers, drives every run, judges and reports.
 
 mod drive;
+mod dry;
+mod guarded;
 mod select;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use harness::agent::dsh::{Check, Network};
+use harness::agent::dsh::{Build, Check, Network};
 use harness::clock::Moment;
 use harness::contract::{Extent, review};
 use harness::event::Event;
 use harness::exit::Exit;
+use harness::guard::Isolation;
 use harness::library::{self, Entry};
 use harness::plan::{self, Controls, Subject as Planned};
+use harness::plumb::cli::Plumb;
 use harness::plumb::dialect::Dialect;
+use harness::plumb::real::RealPlumb;
 use harness::report::{Plain, json_report};
 use harness::scenario::Peer;
 use harness::supervise::{Warden, WardenProgram};
@@ -22,7 +27,7 @@ use harness::verdict::{Standing, Verdict};
 use crate::check::shown;
 use crate::cli::{ControlsOption, RunOptions};
 use crate::model_host::Scripted;
-use crate::plumb_host::{FakePlumbs, Ground};
+use crate::plumb_host::{FakePlumbs, Ground, Plumbs};
 use crate::provision::{Subject, Terms, have};
 use crate::refusal::Refusal;
 
@@ -41,17 +46,21 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let entries =
         library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
     let entries = select::select(entries, options)?;
-    if options.plumb != "fake" {
-        return Err(Refusal::new(
-            format!("--plumb {}: a real plumb is not guarded yet", options.plumb),
-            "leave --plumb out: the built-in plumb is used",
-        ));
-    }
     let reports = select::reports(&options.reports)?;
+    let admitted = guarded::admit(options)?;
+    if options.dry_run {
+        return dry::main(options, &entries, &reports, &admitted);
+    }
+    let real = guarded::take(&admitted)?;
+    if let Some(real) = &real {
+        // The acceptance line comes before anything exists, whatever ends the run after it.
+        let page = Plain::default().on(&guarded::admitted(real));
+        std::io::stderr().write_all(page.err.as_bytes()).ok();
+    }
     let subjects = subjects(options)?;
     let results = select::results(&options.out)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
-    let (exit, verdicts) = runtime.block_on(all(options, &entries, &subjects, &results))?;
+    let (exit, verdicts) = runtime.block_on(all(options, &entries, &subjects, &results, real))?;
     for report in reports {
         let text = format!("{:#}\n", json_report(&verdicts));
         std::fs::write(&report, text)
@@ -60,12 +69,17 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     Ok(exit)
 }
 
-fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
-    let names = if options.dsh.is_empty() {
+/// The builds that the options name; the newest when they name none.
+fn names(options: &RunOptions) -> Vec<String> {
+    if options.dsh.is_empty() {
         vec!["0.2.1".to_owned()]
     } else {
         options.dsh.clone()
-    };
+    }
+}
+
+fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
+    let names = names(options);
     let terms = Terms {
         cache: options.cache.as_deref(),
         network: if options.offline {
@@ -92,6 +106,7 @@ async fn all(
     entries: &[Entry],
     subjects: &[Subject],
     results: &Path,
+    real: Option<RealPlumb>,
 ) -> Result<(Exit, Vec<Verdict>), Refusal> {
     let origin = Moment::now();
     let mut plain = Plain::default();
@@ -102,13 +117,13 @@ async fn all(
         std::io::stdout().write_all(page.out.as_bytes()).ok();
     };
     let root = select::root(options.root.as_deref())?;
-    let tasks = tasks(options, entries, subjects, results, root.path());
+    let builds: Vec<&Build> = subjects.iter().map(|subject| &subject.build).collect();
+    let mut tasks = tasks(options, entries, &builds, results, root.path());
+    if real.is_some() {
+        guarded::leave_out(&mut tasks);
+    }
     if tasks.is_empty() {
-        return Err(Refusal {
-            what: "no scenario is shown by the chosen builds".into(),
-            hint: Some("`dsh-e2e list` shows which builds a scenario needs".into()),
-            exit: Exit::NothingChecked,
-        });
+        return Err(nothing_shown());
     }
     for subject in subjects {
         tell(&ready(subject));
@@ -116,14 +131,12 @@ async fn all(
     let program = std::env::current_exe().map_err(Refusal::broken)?;
     let plugins = library::lay_out_plugins(&root.path().join("js")).map_err(Refusal::broken)?;
     let dialect = Dialect::default();
-    let warden = Warden::start(
-        WardenProgram {
-            program: &program,
-            verb: "warden",
-        },
-        origin,
-    )
-    .map_err(Refusal::broken)?;
+    let verb = "warden";
+    let warden = WardenProgram {
+        program: &program,
+        verb,
+    };
+    let warden = Warden::start(warden, origin).map_err(Refusal::broken)?;
     let model = Scripted::start(origin).await.map_err(Refusal::broken)?;
     let ground = Ground {
         program: &program,
@@ -131,21 +144,11 @@ async fn all(
         warden: &warden,
         dialect: &dialect,
     };
-    let plumbs = FakePlumbs::start(&peers(&tasks), &ground)
-        .await
-        .map_err(Refusal::broken)?;
-    if let Some(plumb) = plumbs.first() {
-        let version = plumb.version().map_err(Refusal::broken)?;
-        tell(&Event::Plumb {
-            program: plumb.program,
-            version,
-            isolation: "namespace".into(),
-        });
+    let plumbs = plumbs(real, &tasks, &ground).await?;
+    if let Some(plumb) = plumbs.built_in() {
+        tell(&built_in(plumb)?);
     }
-    let jobs = options
-        .jobs
-        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
-        .max(1);
+    let jobs = jobs(options, &plumbs);
     tell(&Event::Started {
         runs: tasks.len(),
         jobs,
@@ -167,8 +170,9 @@ async fn all(
     let reviews = reviews(options, &tasks, subjects);
     let outcome = drive::drive_all(tasks, &scene, &mut tell).await;
     model.shutdown().await;
-    drop(plumbs);
+    let real = plumbs.into_real();
     let closing = warden.close().await.map_err(Refusal::broken)?;
+    let is_clean = real.is_none_or(|real| guarded::certify(&real, &mut tell));
     for trouble in &closing.trouble {
         writeln!(std::io::stderr(), "warning: {trouble}").ok();
     }
@@ -176,14 +180,14 @@ async fn all(
     for review in &reviews {
         tell(review);
     }
-    let assumes = outcome.assumes.clone();
     tell(&Event::Over {
         wall_us: Moment::now().since(origin).0,
         cpu_us: outcome.cpu_us,
         results: results.to_owned(),
-        assumes,
+        assumes: outcome.assumes.clone(),
     });
     let exit = match exit_of(&outcome) {
+        Exit::AsExpected | Exit::NothingChecked if !is_clean => Exit::Unexpected,
         Exit::AsExpected if !reviews.is_empty() => Exit::Unexpected,
         exit => exit,
     };
@@ -216,9 +220,53 @@ fn reviews(options: &RunOptions, tasks: &[Task], subjects: &[Subject]) -> Vec<Ev
         .collect()
 }
 
+fn nothing_shown() -> Refusal {
+    Refusal {
+        what: "no scenario is shown by the chosen builds".into(),
+        hint: Some("`dsh-e2e list` shows which builds a scenario needs".into()),
+        exit: Exit::NothingChecked,
+    }
+}
+
+fn built_in(plumb: Plumb) -> Result<Event, Refusal> {
+    let version = plumb.version().map_err(Refusal::broken)?;
+    Ok(Event::Plumb {
+        program: plumb.program,
+        version,
+        isolation: Isolation::Namespace.to_string(),
+    })
+}
+
+/// The plumb that is there, or the built-in one started in every way that a task wants.
+async fn plumbs(
+    real: Option<RealPlumb>,
+    tasks: &[Task],
+    ground: &Ground<'_>,
+) -> Result<Plumbs, Refusal> {
+    match real {
+        Some(real) => Ok(Plumbs::Real(Box::new(real))),
+        None => FakePlumbs::start(&peers(tasks), ground)
+            .await
+            .map(Plumbs::Fake)
+            .map_err(Refusal::broken),
+    }
+}
+
+/// How many scenarios run at a time: one at the owner's own daemon.
+fn jobs(options: &RunOptions, plumbs: &Plumbs) -> usize {
+    if plumbs.is_the_owners() {
+        return 1;
+    }
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    options.jobs.unwrap_or_else(all).max(1)
+}
+
 fn exit_of(outcome: &drive::Outcome) -> Exit {
     if let Some(signal) = outcome.signalled {
         return Exit::Signalled(signal);
+    }
+    if outcome.stopped {
+        return Exit::Unexpected;
     }
     if outcome.broken > 0 {
         return Exit::Broken;
@@ -262,7 +310,7 @@ fn peers(tasks: &[Task]) -> Vec<Peer> {
 fn tasks(
     options: &RunOptions,
     entries: &[Entry],
-    subjects: &[Subject],
+    builds: &[&Build],
     results: &Path,
     root: &Path,
 ) -> Vec<Task> {
@@ -272,10 +320,10 @@ fn tasks(
         Some(ControlsOption::All) | None => Controls::All,
     };
     let mut tasks = Vec::new();
-    for (idx, subject) in subjects.iter().enumerate() {
+    for (idx, build) in builds.iter().enumerate() {
         let planned = Planned {
-            build: subject.build.name().to_owned(),
-            revision: subject.build.facts.revision.to_string(),
+            build: build.name().to_owned(),
+            revision: build.facts.revision.to_string(),
         };
         for entry in entries {
             for run in plan::expand(std::slice::from_ref(&entry.scenario), &planned, controls) {
@@ -284,8 +332,10 @@ fn tasks(
                     if options.repeat > 1 {
                         name = format!("{name}.{time}");
                     }
+                    let plumb = options.plumb.as_ref();
+                    let plumb = plumb.map_or(String::new(), |plumb| format!(" --plumb '{plumb}'"));
                     let again = format!(
-                        "dsh-e2e run --dsh {} --only '{}'",
+                        "dsh-e2e run --dsh {}{plumb} --only '{}'",
                         run.build, run.id.scenario
                     );
                     tasks.push(Task {

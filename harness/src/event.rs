@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::guard::certificate::Certificate;
 use crate::verdict::Verdict;
 
 /// One thing that happened.
@@ -37,6 +38,22 @@ pub enum Event {
         version: String,
         /// How the scenarios are kept apart in it.
         isolation: String,
+    },
+    /// A plumb that is there may be used.
+    Admitted {
+        /// Why.
+        why: String,
+        /// The program.
+        program: PathBuf,
+        /// What it says of its version.
+        version: String,
+        /// How the scenarios are kept apart in it.
+        isolation: String,
+    },
+    /// What the run left at the owner's plumb.
+    Certificate {
+        /// It.
+        certificate: Certificate,
     },
     /// The run begins.
     Started {

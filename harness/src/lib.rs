@@ -11,6 +11,8 @@ pub mod event;
 pub mod evidence;
 pub mod exit;
 pub mod gate;
+pub mod guard;
+pub mod host;
 pub mod judge;
 pub mod library;
 pub mod plan;

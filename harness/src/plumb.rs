@@ -4,6 +4,13 @@
 
 pub mod cli;
 pub mod daemon_log;
+pub mod debug_daemons;
 pub mod dialect;
+pub mod fingerprint;
+pub mod gone;
+pub mod private;
+pub mod probe;
+pub mod real;
 pub mod records;
+mod said;
 pub mod secret;

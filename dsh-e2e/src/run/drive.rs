@@ -40,6 +40,8 @@ pub(crate) struct Outcome {
     pub(crate) cpu_us: u64,
     pub(crate) assumes: Vec<String>,
     pub(crate) signalled: Option<u8>,
+    /// Whether the plumb in use was withdrawn.
+    pub(crate) stopped: bool,
 }
 
 /// What one task came to.
@@ -94,6 +96,7 @@ pub(crate) async fn drive_all(
                 });
                 outcome.verdicts.push(verdict);
             }
+            Err(_) if scene.plumb.stopped().is_some() => {}
             Err(what) => {
                 outcome.broken += 1;
                 waiting[done.task.subject].push(Event::Broken {
@@ -111,6 +114,11 @@ pub(crate) async fn drive_all(
             if left[subject] > 0 {
                 break;
             }
+        }
+        if let Some(why) = scene.plumb.stopped() {
+            outcome.stopped = true;
+            tell(&Event::Stopped { why });
+            break;
         }
     }
     for event in waiting.into_iter().flatten() {
@@ -175,9 +183,8 @@ async fn carry(task: &Task, scene: &Scene<'_>) -> Result<(u64, Verdict), String>
         .await
         .map_err(|error: DriveError| error.to_string())?;
     let verdict = crate::judge::again(&task.evidence).map_err(|refusal| refusal.what)?;
-    let text = serde_json::to_string_pretty(&verdict).map_err(|error| error.to_string())?;
-    std::fs::write(task.evidence.join("verdict.json"), format!("{text}\n"))
-        .map_err(|error| error.to_string())?;
+    let text = crate::judge::written(&verdict).map_err(|refusal| refusal.what)?;
+    std::fs::write(task.evidence.join("verdict.json"), text).map_err(|error| error.to_string())?;
     Ok((cost.cpu_us, verdict))
 }
 

@@ -31,8 +31,8 @@ pub(super) async fn handle(
         .unwrap_or_default()
         .to_owned();
     conn.mark_call();
-    let line = match schema::find(&name, daemon.generation()) {
-        Some(tool) => frame::answer(&id, &carry_out(&daemon, &conn, &tool, &mut params).await),
+    let line = match schema::find(&daemon.tools, &name) {
+        Some(tool) => frame::answer(&id, &carry_out(&daemon, &conn, tool, &mut params).await),
         None if schema::is_absent(&name) => frame::answer(
             &id,
             &Failure::plain(format!("{name}: not in the fake")).to_result(),

@@ -3,7 +3,7 @@
 //! The drive knows them only through these; it cannot tell a fake plumb from a real one.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -39,6 +39,14 @@ pub trait Tenant: Send {
 pub trait PlumbHost: Send + Sync {
     /// The plumb that behaves as the scenario asks.
     fn plumb(&self, peer: &Peer) -> Result<PlumbProgram, HostError>;
+
+    /// Hears of a namespace that was made in it, for the scenario below `root`.
+    fn made(&self, _namespace: &str, _root: &Path) {}
+
+    /// Why the whole run has to stop, once it has to.
+    fn stopped(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A plumb program and what it has to be told.

@@ -212,6 +212,7 @@ async fn open<'a>(
         let plumb = setting.plumb.plumb(&run.plumb)?;
         let (id, token) =
             namespace(&mut live.supervisor, &plumb, setting.dialect, &live.stage).await?;
+        setting.plumb.made(&id, &live.stage.root);
         live.facts.assumes.clone_from(&plumb.assumes);
         live.stage.write_wrapper(
             &Wrapper {

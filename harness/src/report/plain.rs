@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::event::Event;
+use crate::guard::certificate::Certificate;
 use crate::verdict::{Class, Outcome, Standing, Verdict};
 
 /// What the plain report remembers between events.
@@ -71,6 +72,23 @@ pub fn page(verdict: &Verdict) -> String {
     }
 }
 
+/// The acceptance line; nothing for any other event.
+fn admitted(event: &Event) -> String {
+    let Event::Admitted {
+        why,
+        program,
+        version,
+        isolation,
+    } = event
+    else {
+        return String::new();
+    };
+    format!(
+        "e2e: a real plumb is used: {why}; plumb binary {}, {version}; isolation {isolation}\n",
+        program.display()
+    )
+}
+
 impl Plain {
     /// Takes an event and gives what is to be printed for it.
     pub fn on(&mut self, event: &Event) -> Page {
@@ -100,6 +118,8 @@ impl Plain {
                     program.display()
                 );
             }
+            Event::Admitted { .. } => page_of.err = admitted(event),
+            Event::Certificate { certificate } => page_of.out = self.certified(certificate),
             Event::Started {
                 runs,
                 jobs,
@@ -134,7 +154,10 @@ impl Plain {
                 self.unexpected.push(format!("{build}: deviations"));
                 page_of.out = format!(" FAIL deviations: {build}: {what}\n");
             }
-            Event::Stopped { why } => page_of.out = format!("e2e: STOPPED: {why}\n"),
+            Event::Stopped { why } => {
+                self.unexpected.push(format!("the run was stopped: {why}"));
+                page_of.out = format!("e2e: STOPPED: {why}\n");
+            }
             Event::Over {
                 wall_us,
                 cpu_us,
@@ -153,6 +176,14 @@ impl Plain {
             }
         }
         page_of
+    }
+
+    fn certified(&mut self, certificate: &Certificate) -> String {
+        if !certificate.is_clean() {
+            self.unexpected
+                .push("the owner's plumb is not as it was found".to_owned());
+        }
+        format!("e2e: {}\n", certificate.lines().join("\ne2e: "))
     }
 
     fn judged(

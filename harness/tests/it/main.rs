@@ -6,9 +6,11 @@
 )]
 
 mod bench;
+mod guard;
 mod hostile;
 mod namespace;
 mod probe;
+mod real;
 mod supervise;
 mod tap;
 mod warden;

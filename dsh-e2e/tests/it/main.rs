@@ -1,0 +1,15 @@
+//! End-to-end tests of the shipped binary. They drive real dsh wherever dsh is meant.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "what a test cannot do without ends it on the spot"
+)]
+
+mod ends;
+mod guard;
+mod host_daemon;
+mod main_job;
+mod refusals;
+mod room;
+mod tripwire;
+mod world;
