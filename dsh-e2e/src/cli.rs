@@ -27,6 +27,8 @@ pub(crate) enum Verb {
     Judge(JudgeOptions),
     /// Explain a failure class or a scenario in words
     Explain(ExplainOptions),
+    /// Show the clauses that pinned builds are known to break
+    Deviations,
     /// Fetch pinned builds of dsh into the cache
     Provision(ProvisionOptions),
     /// Helpers that the harness starts itself
@@ -246,6 +248,16 @@ pub(crate) enum Hidden {
         to: PathBuf,
         #[arg(long)]
         name: String,
+    },
+    /// Talks JSON-RPC to an agent that it starts
+    #[command(hide = true)]
+    Talk {
+        #[arg(long)]
+        requests: PathBuf,
+        #[arg(long)]
+        outcomes: PathBuf,
+        #[arg(last = true)]
+        command: Vec<String>,
     },
     /// Leaves a note at plumb
     #[command(hide = true)]

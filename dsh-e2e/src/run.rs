@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use harness::agent::dsh::{Build, Check, Network};
 use harness::clock::Moment;
+use harness::contract::{Extent, review};
 use harness::event::Event;
 use harness::exit::Exit;
 use harness::guard::Isolation;
@@ -166,6 +167,7 @@ async fn all(
         jobs,
         keep: options.keep,
     };
+    let reviews = reviews(options, &tasks, subjects);
     let outcome = drive::drive_all(tasks, &scene, &mut tell).await;
     model.shutdown().await;
     let real = plumbs.into_real();
@@ -175,6 +177,9 @@ async fn all(
         writeln!(std::io::stderr(), "warning: {trouble}").ok();
     }
     root.finish(options.keep, &outcome.verdicts);
+    for review in &reviews {
+        tell(review);
+    }
     tell(&Event::Over {
         wall_us: Moment::now().since(origin).0,
         cpu_us: outcome.cpu_us,
@@ -183,9 +188,36 @@ async fn all(
     });
     let exit = match exit_of(&outcome) {
         Exit::AsExpected | Exit::NothingChecked if !is_clean => Exit::Unexpected,
+        Exit::AsExpected if !reviews.is_empty() => Exit::Unexpected,
         exit => exit,
     };
     Ok((exit, outcome.verdicts))
+}
+
+/// What is wrong with the reviewed deviations of the builds that are driven.
+fn reviews(options: &RunOptions, tasks: &[Task], subjects: &[Subject]) -> Vec<Event> {
+    let whole = options.only.is_empty()
+        && options.mode.is_empty()
+        && options.controls != Some(ControlsOption::Only);
+    let extent = if whole { Extent::Whole } else { Extent::Part };
+    let today = jiff::Zoned::now().date();
+    subjects
+        .iter()
+        .enumerate()
+        .flat_map(|(idx, subject)| {
+            let runs = tasks
+                .iter()
+                .filter(move |task| task.subject == idx)
+                .map(|task| &task.run);
+            let build = subject.build.name().to_owned();
+            review(&subject.build.deviations, runs, extent, today)
+                .into_iter()
+                .map(move |what| Event::Review {
+                    build: build.clone(),
+                    what,
+                })
+        })
+        .collect()
 }
 
 fn nothing_shown() -> Refusal {

@@ -159,6 +159,11 @@ fn words(class: Class) -> (&'static str, &'static str, &'static str) {
             "The symptom says what was missing. An earlier failure, such as `no-boot`, usually explains it.",
             "Mend what comes first in the report. On its own it means that the harness does not look where the agent writes.",
         ),
+        Class::StaleDeviation => (
+            "A reviewed deviation of the build is not seen any more: its check passes, no check matches it, or its last day is over.",
+            "`dsh-e2e deviations` prints the entries; the symptom names the one.",
+            "If the build was mended, take the entry out of its `deviations.toml`; if the day is over, look at the build again and decide anew.",
+        ),
         Class::Harness => (
             "The harness itself broke in this scenario, so nothing is known of the agent.",
             "`facts.json`: `broken`.",

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::event::Event;
 use crate::guard::certificate::Certificate;
-use crate::verdict::{Outcome, Standing, Verdict};
+use crate::verdict::{Class, Outcome, Standing, Verdict};
 
 /// What the plain report remembers between events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +16,7 @@ pub struct Plain {
     unexpected: Vec<String>,
     checks: usize,
     not_applicable: usize,
+    deviates: usize,
     build: Option<String>,
     builds: usize,
 }
@@ -149,6 +150,10 @@ impl Plain {
                     folder.display()
                 );
             }
+            Event::Review { build, what } => {
+                self.unexpected.push(format!("{build}: deviations"));
+                page_of.out = format!(" FAIL deviations: {build}: {what}\n");
+            }
             Event::Stopped { why } => {
                 self.unexpected.push(format!("the run was stopped: {why}"));
                 page_of.out = format!("e2e: STOPPED: {why}\n");
@@ -206,6 +211,19 @@ impl Plain {
             .filter(|finding| finding.outcome == Outcome::NotApplicable)
             .count();
         page_of.out.push_str(&page(verdict));
+        for finding in &verdict.findings {
+            // A control repeats what the plain run says already.
+            if finding.outcome == Outcome::Deviates && verdict.flips.is_empty() {
+                self.deviates += 1;
+                let class = finding.class.map(Class::code).unwrap_or_default();
+                let _ = writeln!(
+                    page_of.out,
+                    "       deviates: {} ({class}), {}",
+                    finding.check,
+                    finding.symptoms.join("; ").replace('\n', " ")
+                );
+            }
+        }
         if verdict.standing == Standing::Unexpected {
             self.unexpected
                 .push(format!("{}: {}", verdict.build, verdict.scenario));
@@ -222,7 +240,7 @@ impl Plain {
         let seconds = |us: u64| format!("{}.{} s", us / 1_000_000, us % 1_000_000 / 100_000);
         let _ = writeln!(
             text,
-            "{} scenarios and {} controls, {} checks passed{}; {} of wall time, {} of processor time",
+            "{} scenarios and {} controls, {} checks passed{}{}; {} of wall time, {} of processor time",
             self.scenarios,
             self.controls,
             self.checks,
@@ -230,6 +248,11 @@ impl Plain {
                 String::new()
             } else {
                 format!(", {} not applicable", self.not_applicable)
+            },
+            if self.deviates == 0 {
+                String::new()
+            } else {
+                format!(", {} deviate as known", self.deviates)
             },
             seconds(wall_us),
             seconds(cpu_us)

@@ -47,6 +47,8 @@ pub struct Expect {
     pub tool_words: Option<ToolWords>,
     /// The tools of the persisted request header are those of the wire.
     pub logged_tools: Option<SessionOnly>,
+    /// Every tool result that went to the model is in the session's log.
+    pub logged_results: Option<SessionOnly>,
     /// The pinned set of event types in the session's log.
     pub logged_events: Option<SessionOnly>,
     /// Text that no system message may contain.
@@ -75,6 +77,10 @@ pub enum Value {
     Probe(ProbeKey),
     /// The file that keeps a session.
     File(String),
+    /// What the revision promises as the location of a session's transcript: its file, or nothing.
+    Location(String),
+    /// A value that a driver operation came back with.
+    Outcome(OutcomeAt),
     /// Not there.
     Absent(Never),
     /// There, whatever it is.
@@ -97,6 +103,8 @@ pub struct Place {
     pub what: Folder,
     /// Of which launch; `main` when left out.
     pub launch: Option<String>,
+    /// A place below it.
+    pub below: Option<String>,
 }
 
 /// Folders that a value can name.
@@ -107,6 +115,8 @@ pub enum Folder {
     Home,
     /// The working directory.
     Workspace,
+    /// Its `HOME`.
+    User,
     /// The home of the explicit row.
     ExplicitHome,
 }
@@ -119,6 +129,18 @@ pub struct ProbeKey {
     pub of: String,
     /// The variable.
     pub key: String,
+}
+
+/// A place in the value of a driver operation.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OutcomeAt {
+    /// The launch; `main` when left out.
+    pub launch: Option<String>,
+    /// The label that the operation carries.
+    pub of: String,
+    /// The place, as a JSON pointer.
+    pub at: String,
 }
 
 /// What a probe saw.
@@ -336,6 +358,9 @@ pub struct DriverOutcome {
     /// The value there.
     #[schemars(with = "Option<serde_json::Value>")]
     pub is: Option<toml::Value>,
+    /// Entries that the list there has, beside others.
+    #[schemars(with = "Option<Vec<serde_json::Value>>")]
+    pub contains: Option<Vec<toml::Value>>,
     /// The value there, as a reference.
     pub value: Option<Value>,
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::op::Op;
 use super::step::{Anything, Entries, optional_duration};
 
 /// One process of the agent under test.
@@ -21,14 +22,14 @@ pub struct Launch {
     pub sessions_root: Option<String>,
     /// What drives it: the prompt, or a list of operations.
     pub drive: Option<Drive>,
-    /// Operations of the driver, for `drive = "driver"`.
-    #[schemars(with = "Option<Vec<Anything>>")]
-    pub ops: Option<Vec<toml::Table>>,
+    /// Operations of the driver, or requests.
+    pub ops: Option<Vec<Op>>,
     /// Which MCP rows it has.
     pub mcp: Option<Mcp>,
     /// Whether the identity plugin is mounted, and how.
     pub identity: Option<Identity>,
-    /// Further rows: `saboteur:NAME` or the name of a row in the agent's folder, with its config.
+    /// Further rows: `saboteur:NAME` or the name of a row in the agent's folder, with its config. In it, a table
+    /// `{ path = { what = … } }` stands for that folder.
     #[schemars(with = "Option<BTreeMap<String, Anything>>")]
     pub rows: Option<BTreeMap<String, toml::Table>>,
     /// Ambient variables of the process, beside the planted ones.
@@ -37,7 +38,7 @@ pub struct Launch {
     pub unset: Option<Vec<String>>,
     /// When it starts.
     pub start: Option<Start>,
-    /// The session that it resumes from outside, by the build's own flag.
+    /// The id of the session that it resumes from outside, by the build's own flag.
     pub resume: Option<String>,
     /// The launch whose home and workspace it shares.
     pub shares: Option<String>,
@@ -91,6 +92,8 @@ pub enum Drive {
     Prompt,
     /// The driver plugin and its operations.
     Driver,
+    /// JSON-RPC on its standard streams; the operations are requests, `params` and all.
+    Rpc,
 }
 
 /// Which MCP rows a launch has.

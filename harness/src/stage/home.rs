@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::operations::{OPERATIONS, OUTCOMES, operations, placed};
 use super::{Place, Stage, StageError, World, make, put};
-use crate::plan::{Run, opening};
+use crate::plan::Run;
 use crate::scenario::{Drive, Home, Identity, Launch, Mcp, Persistence};
-
-/// The profile's name.
-pub(super) const PROFILE: &str = "e2e";
 
 /// Rows, in the order in which they are laid.
 pub type Rows = Vec<Value>;
@@ -55,13 +53,15 @@ pub(super) fn write(
     place: &Place,
     world: &World<'_>,
 ) -> Result<(), StageError> {
-    let profile = place.home.join("profiles").join(PROFILE);
+    let profile = place.home.join("profiles").join(&place.profile);
     make(&profile)?;
-    let driven = launch.drive == Some(Drive::Driver);
+    let drive = launch.drive.unwrap_or(Drive::Prompt);
     let identity = launch.identity.unwrap_or(Identity::None);
     let mut bundles = vec![json!("@deepseek-ai/dsh-base")];
-    if !driven {
-        bundles.push(json!("@deepseek-ai/dsh-headless"));
+    match drive {
+        Drive::Prompt => bundles.push(json!("@deepseek-ai/dsh-headless")),
+        Drive::Rpc => bundles.push(json!("@deepseek-ai/dsh-sdk-app")),
+        Drive::Driver => {}
     }
     let mut dependencies = json!({});
     if matches!(identity, Identity::Bundle | Identity::Both) {
@@ -86,7 +86,7 @@ pub(super) fn write(
 
     let base_url = world.models.get(name).map_or("", String::as_str);
     let mut rows = headless_rows(base_url, run.stream_idle.as_millis());
-    rows.extend(persistence(launch));
+    rows.extend(persistence(launch, place));
     if launch.home == Some(Home::Explicit)
         && let Some(explicit) = &place.explicit_home
     {
@@ -106,14 +106,17 @@ pub(super) fn write(
     for (row, config) in launch.rows.iter().flatten() {
         rows.push(named(stage, row, config, world)?);
     }
-    if driven {
+    let ops = place.out.join(OPERATIONS);
+    if drive != Drive::Prompt {
+        let told = operations(stage, launch, &world.build.facts.tools.bash);
+        put(&ops, &format!("{told:#}\n"), 0o600)?;
+    }
+    if drive == Drive::Driver {
         copy(&world.plugins.join("driver"), &profile.join("driver"))?;
-        let ops = place.out.join("ops.json");
-        put(&ops, &format!("{:#}\n", operations(launch)), 0o600)?;
         rows.push(json!({"insert": [{
             "id": "dsh-e2e-driver",
             "name": format!("file://{}", profile.join("driver/index.mjs").display()),
-            "config": {"ops": ops, "out": place.out.join("outcomes.jsonl")},
+            "config": {"ops": ops, "out": place.out.join(OUTCOMES)},
         }]}));
     }
     put(
@@ -132,8 +135,9 @@ fn plugin_options(stage: &Stage, run: &Run) -> Value {
     options
 }
 
-fn persistence(launch: &Launch) -> Rows {
-    let root = launch.sessions_root.as_deref().unwrap_or("sessions");
+fn persistence(launch: &Launch, place: &Place) -> Rows {
+    // A relative root would count from the working directory (measured).
+    let root = &place.sessions;
     match launch.persistence.unwrap_or(Persistence::Jsonl) {
         Persistence::Jsonl if launch.sessions_root.is_none() => Vec::new(),
         Persistence::Jsonl => {
@@ -181,7 +185,7 @@ fn named(
     let Some(saboteur) = row.strip_prefix("saboteur:") else {
         return Ok(match config.get("disabled") {
             Some(toml::Value::Boolean(true)) => json!({"id": row, "disabled": true}),
-            _ => json!({"id": row, "config": config}),
+            _ => json!({"id": row, "config": placed(json!(config), stage)}),
         });
     };
     let folder = world.plugins.join("saboteurs");
@@ -193,39 +197,11 @@ fn named(
         }
         .into());
     }
-    let mut config = json!(config);
+    let mut config = placed(json!(config), stage);
     config["witness"] = json!(stage.caught.join("sabotage.jsonl"));
     Ok(
         json!({"insert": [{"id": format!("saboteur-{saboteur}"), "name": format!("file://{}", file.display()), "config": config}]}),
     )
-}
-
-/// The driver's list: what the scenario states, with the openings of its sessions as their prompts.
-fn operations(launch: &Launch) -> Value {
-    let ops: Vec<Value> = launch
-        .ops
-        .iter()
-        .flatten()
-        .map(|op| {
-            let mut op = json!(op);
-            let prompts = matches!(
-                op.get("op").and_then(Value::as_str),
-                Some("prompt" | "prompt_start")
-            );
-            if prompts && op.get("text").is_none() {
-                let session = op
-                    .get("opening")
-                    .or_else(|| op.get("session"))
-                    .and_then(Value::as_str);
-                op["text"] = json!(opening(session.unwrap_or("main")));
-            }
-            if let Some(object) = op.as_object_mut() {
-                object.remove("opening");
-            }
-            op
-        })
-        .collect();
-    Value::Array(ops)
 }
 
 /// The entry of a plugin's folder, from its package.json.

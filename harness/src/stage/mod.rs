@@ -5,6 +5,7 @@
 mod commands;
 mod environment;
 mod home;
+mod operations;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,6 +42,8 @@ pub struct Place {
     pub tmp: PathBuf,
     /// The folder that really is its home, whatever spelling it is told.
     pub home: PathBuf,
+    /// The name of its profile.
+    pub profile: String,
     /// The home that its explicit row names, if it has one.
     pub explicit_home: Option<PathBuf>,
     /// Its working directory.
@@ -151,7 +154,12 @@ impl Stage {
         let path = match place.what {
             scenario::Folder::Home => &of.home,
             scenario::Folder::Workspace => &of.workspace,
+            scenario::Folder::User => &of.user,
             scenario::Folder::ExplicitHome => of.explicit_home.as_ref()?,
+        };
+        let path = match &place.below {
+            Some(below) => path.join(below),
+            None => path.clone(),
         };
         Some(path.display().to_string())
     }
@@ -196,6 +204,8 @@ fn place(root: &Path, name: &str, launch: &Launch, earlier: &BTreeMap<String, Pl
         None => home.join("sessions"),
     };
     Place {
+        // A profile is written for one launch: two that share a home must not write over each other.
+        profile: shared.map_or_else(|| "e2e".to_owned(), |_| format!("e2e-{name}")),
         tmp: own.join("tmp"),
         out: own.join("out"),
         explicit_home: (launch.home == Some(Home::Explicit)).then(|| own.join("explicit-home")),
