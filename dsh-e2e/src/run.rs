@@ -1,6 +1,7 @@
 //! `run`: selects, provisions, starts the peers, drives every run, judges and reports.
 
 mod drive;
+mod expect;
 mod select;
 
 use std::io::Write as _;
@@ -46,11 +47,12 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
             "leave --plumb out: the built-in plumb is used",
         ));
     }
+    let asked = expect::Asked::read(&crate::cli::environment())?;
     let reports = select::reports(&options.reports)?;
     let subjects = subjects(options)?;
     let results = select::results(&options.out)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
-    let (exit, verdicts) = runtime.block_on(all(options, &entries, &subjects, &results))?;
+    let (exit, verdicts) = runtime.block_on(all(options, &asked, &entries, &subjects, &results))?;
     for report in reports {
         let text = format!("{:#}\n", json_report(&verdicts));
         std::fs::write(&report, text)
@@ -88,6 +90,7 @@ fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
 /// Drives everything and ends everything.
 async fn all(
     options: &RunOptions,
+    asked: &expect::Asked,
     entries: &[Entry],
     subjects: &[Subject],
     results: &Path,
@@ -101,7 +104,7 @@ async fn all(
         std::io::stdout().write_all(page.out.as_bytes()).ok();
     };
     let root = select::root(options.root.as_deref())?;
-    let tasks = tasks(options, entries, subjects, results, root.path());
+    let tasks = tasks(options, asked, entries, subjects, results, root.path());
     if tasks.is_empty() {
         return Err(Refusal {
             what: "no scenario is shown by the chosen builds".into(),
@@ -178,7 +181,11 @@ async fn all(
         results: results.to_owned(),
         assumes,
     });
-    Ok((exit_of(&outcome), outcome.verdicts))
+    let (exit, told) = asked.weigh(exit_of(&outcome), &outcome.verdicts);
+    if let Some(told) = told {
+        std::io::stdout().write_all(told.as_bytes()).ok();
+    }
+    Ok((exit, outcome.verdicts))
 }
 
 fn exit_of(outcome: &drive::Outcome) -> Exit {
@@ -226,6 +233,7 @@ fn peers(tasks: &[Task]) -> Vec<Peer> {
 
 fn tasks(
     options: &RunOptions,
+    asked: &expect::Asked,
     entries: &[Entry],
     subjects: &[Subject],
     results: &Path,
@@ -234,6 +242,7 @@ fn tasks(
     let controls = match options.controls {
         Some(ControlsOption::None) => Controls::None,
         Some(ControlsOption::Only) => Controls::Only,
+        None if asked.has_to_fail() => Controls::None,
         Some(ControlsOption::All) | None => Controls::All,
     };
     let mut tasks = Vec::new();
@@ -244,6 +253,11 @@ fn tasks(
         };
         for entry in entries {
             for run in plan::expand(std::slice::from_ref(&entry.scenario), &planned, controls) {
+                // A patch is made for the built-in plugin; somebody else's is not made worse.
+                if run.plugin_patch.is_some() && options.plugin.is_some() {
+                    continue;
+                }
+                let run = asked.lay(run);
                 for time in 1..=options.repeat {
                     let mut name = run.id.to_string();
                     if options.repeat > 1 {

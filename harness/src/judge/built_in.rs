@@ -27,6 +27,13 @@ pub(super) fn findings(reading: &Reading<'_>) -> Vec<Finding> {
             &clause(&["RUN-3", "RUN-5"]),
             namespace(reading),
         ));
+        if !reading.evidence.facts.untapped {
+            findings.push(super::judged(
+                "carried",
+                &clause(&["PLUG-14"]),
+                super::carried::carried(reading),
+            ));
+        }
     }
     if !planned_probes(reading).is_empty() {
         findings.push(super::judged(

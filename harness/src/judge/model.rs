@@ -134,7 +134,7 @@ pub(super) fn result(wanted: &ToolResult, reading: &Reading<'_>) -> Judged {
 }
 
 /// Whether the model was told just what a peer answered; dsh puts `Error: ` before a failure (measured).
-fn is_told(answer: &str, text: &str) -> bool {
+pub(super) fn is_told(answer: &str, text: &str) -> bool {
     let answer = answer.trim_end();
     let text = text.trim_end();
     text == answer || text.strip_prefix("Error: ") == Some(answer)

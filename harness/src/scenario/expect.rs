@@ -1,6 +1,7 @@
 //! What a scenario expects: each with the name of its check, its clause, and one kind.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -56,6 +57,10 @@ pub struct Expect {
     pub log: Option<LogLines>,
     /// Rows of plumb's table of pinned workspaces.
     pub pins: Option<Pins>,
+    /// How plumb's identity hook was asked for a resume proof.
+    pub hook: Option<Hook>,
+    /// Where the secrets of the run stand: on plumb's own wires, and nowhere else.
+    pub secrets: Option<Secrets>,
 }
 
 /// A value: a literal or a reference into the evidence. Nothing is put into strings.
@@ -72,6 +77,8 @@ pub enum Value {
     Probe(ProbeKey),
     /// The file that keeps a session.
     File(String),
+    /// The one id that a session declared at plumb.
+    Declared(String),
     /// Not there.
     Absent(Never),
     /// There, whatever it is.
@@ -104,6 +111,8 @@ pub enum Folder {
     Home,
     /// The working directory.
     Workspace,
+    /// A second folder to work in, that no launch starts in.
+    Elsewhere,
     /// The home of the explicit row.
     ExplicitHome,
 }
@@ -210,8 +219,48 @@ pub struct Calls {
     /// Arguments of the nth call, by position.
     #[serde(default)]
     pub arguments: BTreeMap<String, toml::Table>,
-    /// Whether each call, and no other, carries the stamp of its session.
-    pub stamped: Option<bool>,
+    /// Further arguments of the nth call, as references.
+    #[serde(default)]
+    pub values: BTreeMap<String, BTreeMap<String, Value>>,
+    /// Whether a call whose arguments are stated has no others.
+    #[serde(default)]
+    pub exactly: bool,
+    /// Text that the answer to the nth call contains, by position.
+    #[serde(default)]
+    pub answers: BTreeMap<String, String>,
+    /// The positions of the calls that carry the stamp of their session; no other call carries one.
+    pub stamped: Option<Vec<usize>>,
+    /// How many of them were under way at the same time.
+    pub at_once: Option<usize>,
+}
+
+/// How plumb's identity hook was asked for a resume proof.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hook {
+    /// The session whose minted id it was asked for.
+    pub session: String,
+    /// How often.
+    pub times: usize,
+    /// Variables that it must not have been given.
+    #[serde(default)]
+    pub lacks: Vec<String>,
+    /// A variable set beside them that it has to have.
+    pub witness: Option<String>,
+    /// The declaration it was asked for went out no sooner than this after it was started.
+    #[serde(default, deserialize_with = "super::step::optional_duration")]
+    pub at_least: Option<Duration>,
+    /// And no later.
+    #[serde(default, deserialize_with = "super::step::optional_duration")]
+    pub at_most: Option<Duration>,
+}
+
+/// Where the secrets of the run stand.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Secrets {
+    /// How many different ones went over plumb's wires at least: the witness that there was something to keep.
+    pub at_least: usize,
 }
 
 /// How often something physically happened.

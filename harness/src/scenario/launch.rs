@@ -24,8 +24,14 @@ pub struct Launch {
     pub ops: Option<Vec<toml::Table>>,
     /// Which MCP rows it has.
     pub mcp: Option<Mcp>,
+    /// The name of plumb's server in its row; `plumb` when left out.
+    pub server_name: Option<String>,
     /// Whether the identity plugin is mounted, and how.
     pub identity: Option<Identity>,
+    /// How the identity plugin finds plumb.
+    pub finds_plumb: Option<Finding>,
+    /// Symbolic links made in its home: path to target.
+    pub links: Option<Entries>,
     /// Further rows: `saboteur:NAME` or the name of a row in the agent's folder, with its config.
     pub rows: Option<BTreeMap<String, toml::Table>>,
     /// Ambient variables of the process, beside the planted ones.
@@ -97,6 +103,8 @@ pub enum Mcp {
     None,
     /// plumb's server.
     Plumb,
+    /// plumb's server, and the same again under the name `other`.
+    PlumbAndOther,
     /// A row whose command is `/bin/false`.
     False,
 }
@@ -113,6 +121,18 @@ pub enum Identity {
     Bundle,
     /// By both.
     Both,
+}
+
+/// How the identity plugin finds plumb. The wrapper is what it finds in each case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// By its option.
+    Option,
+    /// By `PLUMB_BIN`.
+    Variable,
+    /// On `PATH`.
+    Path,
 }
 
 /// When a launch starts.
@@ -155,7 +175,13 @@ impl Launch {
             drive: change.drive.or(self.drive),
             ops: change.ops.clone().or_else(|| self.ops.clone()),
             mcp: change.mcp.or(self.mcp),
+            server_name: change
+                .server_name
+                .clone()
+                .or_else(|| self.server_name.clone()),
             identity: change.identity.or(self.identity),
+            finds_plumb: change.finds_plumb.or(self.finds_plumb),
+            links: change.links.clone().or_else(|| self.links.clone()),
             rows: Some(rows),
             env: Some(env),
             unset: change.unset.clone().or_else(|| self.unset.clone()),

@@ -16,10 +16,10 @@ use serde::Deserialize;
 
 pub use expect::{
     Absent, Calls, Compare, Declared, DriverOutcome, Effects, Environment, Expect, Folder, Header,
-    LogLines, ModelSaw, Never, Pins, Place, ProbeKey, Records, SessionOnly, SystemPrompt, ToolPin,
+    Hook, LogLines, ModelSaw, Never, Pins, Place, ProbeKey, Records, Secrets, SessionOnly, SystemPrompt, ToolPin,
     ToolResult, ToolWords, Value, Warnings,
 };
-pub use launch::{Drive, Home, Identity, Launch, Mcp, Persistence, Session, Start};
+pub use launch::{Drive, Finding, Home, Identity, Launch, Mcp, Persistence, Session, Start};
 pub use step::{
     Addressee, Call, Collect, Command, Entries, Fact, Gate, Model, Named, Note, Open, Signal, Step,
 };
@@ -58,6 +58,8 @@ pub struct File {
     pub session: BTreeMap<String, Session>,
     /// Options of the identity plugin, passed on unchanged.
     pub plugin: Option<toml::Table>,
+    /// Options of the identity plugin that are files in its own folder.
+    pub plugin_files: Option<BTreeMap<String, String>>,
     /// How the fake plumb behaves.
     pub plumb: Option<Peer>,
     /// How long the whole scenario may take.
@@ -101,6 +103,8 @@ pub struct Case {
     pub launch: BTreeMap<String, Launch>,
     /// What changes in the plugin's options.
     pub plugin: Option<toml::Table>,
+    /// Options of the identity plugin that are files in its own folder.
+    pub plugin_files: Option<BTreeMap<String, String>>,
     /// How the fake plumb behaves.
     pub plumb: Option<Peer>,
     /// Another timeline.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Place, Stage, StageError, World, make, put};
 use crate::plan::{Run, opening};
-use crate::scenario::{Drive, Home, Identity, Launch, Mcp, Persistence};
+use crate::scenario::{Drive, Finding, Home, Identity, Launch, Mcp, Persistence};
 
 /// The profile's name.
 pub(super) const PROFILE: &str = "e2e";
@@ -57,8 +57,14 @@ pub(super) fn write(
 ) -> Result<(), StageError> {
     let profile = place.home.join("profiles").join(PROFILE);
     make(&profile)?;
+    links(launch, place)?;
     let driven = launch.drive == Some(Drive::Driver);
     let identity = launch.identity.unwrap_or(Identity::None);
+    let worse = stage.worse_identity();
+    let plugin = match run.plugin_patch {
+        Some(_) => worse.as_path(),
+        None => world.identity,
+    };
     let mut bundles = vec![json!("@deepseek-ai/dsh-base")];
     if !driven {
         bundles.push(json!("@deepseek-ai/dsh-headless"));
@@ -66,11 +72,8 @@ pub(super) fn write(
     let mut dependencies = json!({});
     if matches!(identity, Identity::Bundle | Identity::Both) {
         bundles.push(json!("dsh-plumb-identity"));
-        dependencies = json!({"dsh-plumb-identity": format!("file:{}", world.identity.display())});
-        copy(
-            world.identity,
-            &profile.join("node_modules/dsh-plumb-identity"),
-        )?;
+        dependencies = json!({"dsh-plumb-identity": format!("file:{}", plugin.display())});
+        copy(plugin, &profile.join("node_modules/dsh-plumb-identity"))?;
     }
     let package = json!({
         "name": "dsh-profile-e2e",
@@ -94,14 +97,18 @@ pub(super) fn write(
     }
     rows.extend(mcp(stage, launch));
     if matches!(identity, Identity::Row | Identity::Both) {
-        let entry = entry_of(world.identity);
+        let entry = entry_of(plugin);
         rows.push(json!({"insert": [{
             "id": "dsh-plumb-identity",
             "name": format!("file://{}", entry.display()),
-            "config": plugin_options(stage, run),
+            "config": plugin_options(stage, run, launch, plugin),
         }]}));
-    } else if identity == Identity::Bundle && !run.plugin.is_empty() {
-        rows.push(json!({"id": "dsh-plumb-identity", "config": plugin_options(stage, run)}));
+    } else if identity == Identity::Bundle {
+        // What installing a bundle mounts has no options; a row of the same id gives it some.
+        rows.push(json!({
+            "id": "dsh-plumb-identity",
+            "config": plugin_options(stage, run, launch, plugin),
+        }));
     }
     for (row, config) in launch.rows.iter().flatten() {
         rows.push(named(stage, row, config, world)?);
@@ -109,7 +116,7 @@ pub(super) fn write(
     if driven {
         copy(&world.plugins.join("driver"), &profile.join("driver"))?;
         let ops = place.out.join("ops.json");
-        put(&ops, &format!("{:#}\n", operations(launch)), 0o600)?;
+        put(&ops, &format!("{:#}\n", operations(stage, launch)), 0o600)?;
         rows.push(json!({"insert": [{
             "id": "dsh-e2e-driver",
             "name": format!("file://{}", profile.join("driver/index.mjs").display()),
@@ -124,9 +131,13 @@ pub(super) fn write(
 }
 
 /// The plugin's options: what the scenario states, and the wrapper as the command for its own connections.
-fn plugin_options(stage: &Stage, run: &Run) -> Value {
+fn plugin_options(stage: &Stage, run: &Run, launch: &Launch, plugin: &Path) -> Value {
     let mut options = json!(run.plugin);
-    if options.get("plumbCommand").is_none() {
+    for (name, file) in &run.plugin_files {
+        options[name] = json!(plugin.join(file));
+    }
+    let by_option = launch.finds_plumb.unwrap_or(Finding::Option) == Finding::Option;
+    if by_option && options.get("plumbCommand").is_none() {
         options["plumbCommand"] = json!(stage.wrapper());
     }
     options
@@ -151,24 +162,42 @@ fn persistence(launch: &Launch) -> Rows {
 }
 
 fn mcp(stage: &Stage, launch: &Launch) -> Rows {
-    let command = match launch.mcp.unwrap_or(Mcp::None) {
-        Mcp::None => return Vec::new(),
-        Mcp::Plumb => stage.wrapper(),
-        Mcp::False => PathBuf::from("/bin/false"),
+    let row = |name: &str, command: PathBuf| {
+        json!({"insert": [{
+            "id": format!("mcp-{name}"),
+            "name": "@deepseek-ai/dsh-mcp-client",
+            // Without `transport` dsh silently never starts the server; without the flag a dead one goes unsaid
+            // (measured).
+            "config": {
+                "serverName": name,
+                "transport": "stdio",
+                "command": command,
+                "args": ["serve"],
+                "env": {},
+                "failOnStartupError": true,
+            },
+        }]})
     };
-    vec![json!({"insert": [{
-        "id": "mcp-plumb",
-        "name": "@deepseek-ai/dsh-mcp-client",
-        // Without `transport` dsh silently never starts the server; without the flag a dead one goes unsaid (measured).
-        "config": {
-            "serverName": "plumb",
-            "transport": "stdio",
-            "command": command,
-            "args": ["serve"],
-            "env": {},
-            "failOnStartupError": true,
-        },
-    }]})]
+    let name = launch.server_name.as_deref().unwrap_or("plumb");
+    match launch.mcp.unwrap_or(Mcp::None) {
+        Mcp::None => Vec::new(),
+        Mcp::Plumb => vec![row(name, stage.wrapper())],
+        Mcp::PlumbAndOther => vec![row(name, stage.wrapper()), row("other", stage.wrapper())],
+        Mcp::False => vec![row(name, PathBuf::from("/bin/false"))],
+    }
+}
+
+/// Makes the links that a launch asks for in its home.
+fn links(launch: &Launch, place: &Place) -> Result<(), StageError> {
+    for (at, target) in launch.links.iter().flatten() {
+        let path = place.home.join(at);
+        if let Some(parent) = path.parent() {
+            make(parent)?;
+        }
+        std::os::unix::fs::symlink(target, &path)
+            .map_err(|source| StageError::Write { path, source })?;
+    }
+    Ok(())
 }
 
 /// A row that a scenario names: a saboteur, or a row of dsh itself by its id.
@@ -201,13 +230,13 @@ fn named(
 }
 
 /// The driver's list: what the scenario states, with the openings of its sessions as their prompts.
-fn operations(launch: &Launch) -> Value {
+fn operations(stage: &Stage, launch: &Launch) -> Value {
     let ops: Vec<Value> = launch
         .ops
         .iter()
         .flatten()
         .map(|op| {
-            let mut op = json!(op);
+            let mut op = placed(json!(op), stage);
             let prompts = matches!(
                 op.get("op").and_then(Value::as_str),
                 Some("prompt" | "prompt_start")
@@ -228,6 +257,28 @@ fn operations(launch: &Launch) -> Value {
     Value::Array(ops)
 }
 
+/// The same value with every `{ path = { what = … } }` replaced by the folder it stands for.
+fn placed(value: Value, stage: &Stage) -> Value {
+    match value {
+        Value::Object(map) => {
+            let folder = (map.len() == 1)
+                .then(|| map.get("path").cloned())
+                .flatten()
+                .and_then(|place| serde_json::from_value(place).ok())
+                .and_then(|place| stage.folder(&place));
+            match folder {
+                Some(folder) => json!(folder),
+                None => map
+                    .into_iter()
+                    .map(|(key, value)| (key, placed(value, stage)))
+                    .collect(),
+            }
+        }
+        Value::Array(items) => items.into_iter().map(|item| placed(item, stage)).collect(),
+        other => other,
+    }
+}
+
 /// The entry of a plugin's folder, from its package.json.
 fn entry_of(folder: &Path) -> PathBuf {
     let main = std::fs::read_to_string(folder.join("package.json"))
@@ -239,7 +290,7 @@ fn entry_of(folder: &Path) -> PathBuf {
 }
 
 /// Copies a folder without its tests and modules.
-fn copy(from: &Path, to: &Path) -> Result<(), StageError> {
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StageError> {
     let failed = |path: &Path, source| StageError::Write {
         path: path.to_owned(),
         source,
