@@ -19,6 +19,7 @@ mod namespace;
 mod output;
 mod reap;
 mod runner;
+mod scope;
 mod ward;
 mod wire;
 

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
 use thiserror::Error;
@@ -37,6 +38,9 @@ const LONGEST_SOCKET_PATH: usize = 103;
 
 /// How often plumb looks for old records and idle connections (facts, section 4).
 const REAPING: Duration = Duration::from_mins(5);
+
+/// How long a daemon may take to come up or go down before another one gives up (facts, section 2).
+const TAKEOVER_LIMIT: Duration = Duration::from_secs(10);
 
 /// Why the daemon did not come up, or went down.
 #[derive(Debug, Error)]
@@ -109,7 +113,7 @@ pub(crate) fn run(setting: Setting) -> Result<(), DaemonError> {
         return Ok(second::run(&dirs)?);
     }
     check(&dirs)?;
-    let Some(_lock) = lock(&dirs.daemon_lock(), FlockArg::LockExclusiveNonblock)? else {
+    let Some(_lock) = become_the_daemon(&dirs)? else {
         logo::notice("INFO daemon: another daemon is running — leaving")?;
         return Ok(());
     };
@@ -120,6 +124,21 @@ pub(crate) fn run(setting: Setting) -> Result<(), DaemonError> {
         .enable_all()
         .build()?;
     LocalSet::new().block_on(&runtime, live(setting, &dirs))
+}
+
+/// Takes the daemon's lock, or finds that another daemon answers. One that holds the lock and does not answer is
+/// on its way up or down; which of the two, its socket or its lock will tell.
+fn become_the_daemon(dirs: &Dirs) -> io::Result<Option<Flock<File>>> {
+    let deadline = Instant::now() + TAKEOVER_LIMIT;
+    loop {
+        if let Some(lock) = lock(&dirs.daemon_lock(), FlockArg::LockExclusiveNonblock)? {
+            return Ok(Some(lock));
+        }
+        if UnixStream::connect(dirs.socket()).is_ok() || Instant::now() > deadline {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 async fn live(setting: Setting, dirs: &Dirs) -> Result<(), DaemonError> {

@@ -128,12 +128,13 @@ impl Registry {
 
     fn fresh_name(&self, is_reserved: impl Fn(&Record) -> bool) -> String {
         let known = self.known.borrow();
-        let taken: std::collections::BTreeSet<_> = known
-            .values()
-            .filter(|record| record.is_live() || is_reserved(record))
-            .map(|record| record.name.to_ascii_lowercase())
-            .collect();
-        name::fresh(|name| taken.contains(name))
+        // Whether a name is reserved is dear to ask, so it is asked of the few that have it.
+        name::fresh(|name| {
+            let mut namesakes = known
+                .values()
+                .filter(|record| record.name.eq_ignore_ascii_case(name));
+            namesakes.any(|record| record.is_live() || is_reserved(record))
+        })
     }
 
     /// Reaps what is a day old; called at each registration and by the daemon's timer.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
@@ -248,22 +248,31 @@ impl Proxy<'_> {
         if self.options.reconnect == Reconnect::No {
             return Err(ServeError::DaemonGone);
         }
-        self.daemon = spawn::connect(self.setting, self.dirs)?;
+        let deadline = Instant::now() + spawn::LIMIT;
+        let lines = loop {
+            self.daemon = spawn::connect(self.setting, self.dirs)?;
+            let lines = BufReader::new(self.daemon.try_clone()?);
+            match self.replay(lines)? {
+                Some(lines) => break lines,
+                None if Instant::now() > deadline => return Err(ServeError::DaemonGone),
+                // A daemon that is being killed may still accept for a moment.
+                None => {}
+            }
+        };
         self.link += 1;
-        let mut lines = BufReader::new(self.daemon.try_clone()?);
-        if let Some(params) = self.handshake.clone() {
-            self.replay(params, &mut lines)?;
-        }
         streams::read_daemon(self.link, lines, self.events.clone());
         Ok(())
     }
 
-    /// Sends the handshake again, with the session and the pin that this serve had.
+    /// Sends the handshake again, with the session and the pin that this serve had; nothing if the daemon has
+    /// gone away again.
     fn replay(
         &mut self,
-        mut params: Map<String, Value>,
-        lines: &mut BufReader<UnixStream>,
-    ) -> Result<(), ServeError> {
+        mut lines: BufReader<UnixStream>,
+    ) -> Result<Option<BufReader<UnixStream>>, ServeError> {
+        let Some(mut params) = self.handshake.clone() else {
+            return Ok(Some(lines));
+        };
         let meta = params.entry("_meta").or_insert_with(|| json!({}));
         for (name, value) in [(key::SESSION, &self.session), (key::PINNED, &self.pinned)] {
             if let Some(value) = value {
@@ -273,25 +282,25 @@ impl Proxy<'_> {
         let request =
             json!({ "jsonrpc": "2.0", "id": REPLAY_ID, "method": "initialize", "params": params });
         self.write_daemon(request.to_string().as_bytes());
-        let line = streams::read_line(lines)?.unwrap_or_default();
+        let Some(line) = streams::read_line(&mut lines).ok().flatten() else {
+            return Ok(None);
+        };
         let mut answer: Value = serde_json::from_slice(&line).unwrap_or_default();
         if answer.get("result").is_none() {
             let why = answer["error"]["message"]
                 .as_str()
-                .unwrap_or("it went away again")
-                .to_owned();
-            return Err(ServeError::ReplayRefused { why });
+                .unwrap_or("without a reason");
+            return Err(ServeError::ReplayRefused {
+                why: why.to_owned(),
+            });
         }
         self.keep(&mut answer, None)?;
-        self.write_daemon(
-            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
-                .to_string()
-                .as_bytes(),
-        );
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        self.write_daemon(initialized.to_string().as_bytes());
         self.owes_note = true;
-        Ok(write_client(
-            &json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }).to_string(),
-        )?)
+        let changed = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+        write_client(&changed.to_string())?;
+        Ok(Some(lines))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::logo;
 use crate::setting::{AS_VARIABLE, Setting};
 
 /// How long plumb waits for a daemon (facts, section 1: 10.1 s).
-const LIMIT: Duration = Duration::from_millis(10_100);
+pub(super) const LIMIT: Duration = Duration::from_millis(10_100);
 
 /// Why there is no daemon to talk to.
 #[derive(Debug, Error)]
@@ -45,13 +45,24 @@ pub(crate) fn connect(setting: &Setting, dirs: &Dirs) -> Result<UnixStream, Spaw
         "INFO serve: daemon not running — starting socket={}",
         socket.display()
     ))?;
-    start(setting, dirs)?;
-    let stream = UnixStream::connect(&socket).map_err(|source| SpawnError::NoListener {
-        path: socket,
-        source,
-    })?;
-    logo::notice("INFO serve: connected to daemon")?;
-    Ok(stream)
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        start(setting, dirs)?;
+        match UnixStream::connect(&socket) {
+            Ok(stream) => {
+                logo::notice("INFO serve: connected to daemon")?;
+                return Ok(stream);
+            }
+            // What answered a moment ago was on its way down.
+            Err(_) if Instant::now() < deadline => {}
+            Err(source) => {
+                return Err(SpawnError::NoListener {
+                    path: socket,
+                    source,
+                });
+            }
+        }
+    }
 }
 
 /// Starts a daemon unless one answers once the lock is ours; returns when one listens.
@@ -63,11 +74,9 @@ pub(crate) fn start(setting: &Setting, dirs: &Dirs) -> Result<(), SpawnError> {
     }
     let child = spawn(setting)?;
     let seen = await_ready(child)?;
-    if seen.contains("daemon: ready") {
+    // One that left because of another has seen that the other one answers.
+    if seen.contains("daemon: ready") || seen.contains("another daemon") {
         return Ok(());
-    }
-    if seen.contains("another daemon") {
-        return await_listener(dirs);
     }
     Err(SpawnError::NotUp { seen })
 }
@@ -116,22 +125,5 @@ fn await_ready(mut child: Child) -> Result<String, SpawnError> {
         Err(RecvTimeoutError::Disconnected) => Err(SpawnError::NotUp {
             seen: "it ended in silence".to_owned(),
         }),
-    }
-}
-
-/// Another daemon holds the lock and is on its way up; only its socket can tell when it is there.
-fn await_listener(dirs: &Dirs) -> Result<(), SpawnError> {
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        match UnixStream::connect(dirs.socket()) {
-            Ok(_) => return Ok(()),
-            Err(source) if Instant::now() > deadline => {
-                return Err(SpawnError::NoListener {
-                    path: dirs.socket(),
-                    source,
-                });
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(2)),
-        }
     }
 }

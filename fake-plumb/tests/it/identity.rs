@@ -30,7 +30,7 @@ fn declare(world: &World, id: &str, ws: &std::path::Path) -> (Client, Value) {
 
 fn world() -> World {
     let world = World::of("0.25");
-    assert_eq!(world.run(&["restart", "--force"]).code(), 0);
+    world.start_daemon();
     world
 }
 
@@ -143,14 +143,9 @@ fn neither_stamp_proof_nor_credential_reaches_client_ledger_record_or_log() {
         let mut client = world.client(&ws);
         let arguments = proved(&world, "dsh-ws-1", &ws);
         seen.push_str(&client.call("session_start", arguments.clone()).to_string());
-        seen.push_str(&format!("{:?}", client.unasked));
+        seen += &serde_json::to_string(&client.unasked).unwrap();
         client.close();
-        seen.push_str(&format!(
-            "{:?}{:?}{}",
-            world.effects(),
-            world.records(),
-            world.log()
-        ));
+        seen += &json!([world.effects(), world.records(), world.log()]).to_string();
         for secret in [
             "rsk1-",
             arguments["plumb_hook_proof"].as_str().unwrap(),

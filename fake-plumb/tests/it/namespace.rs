@@ -9,7 +9,7 @@ use crate::world::{World, plain_error, until};
 
 fn world() -> World {
     let world = World::of("0.25");
-    assert_eq!(world.run(&["restart", "--force"]).code(), 0);
+    world.start_daemon();
     world
 }
 
@@ -44,9 +44,9 @@ fn state(world: &World, id: &str) -> String {
 #[test]
 fn a_namespace_is_made_listed_without_its_token_and_released_from_the_environment_or_stdin() {
     let world = world();
+    let shape = regex::Regex::new("^ns-[0-9a-f]{8} nst-[A-Za-z0-9_-]{22}$").unwrap();
     for way in ["environment", "stdin"] {
         let (id, token) = create(&world);
-        let shape = regex::Regex::new("^ns-[0-9a-f]{8} nst-[A-Za-z0-9_-]{22}$").unwrap();
         assert!(shape.is_match(&format!("{id} {token}")), "{id} {token}");
         assert_eq!(state(&world, &id), "active");
         let listed = world.run(&["namespace", "list", "--json"]).out();
@@ -220,7 +220,7 @@ fn a_release_ends_the_connections_that_had_joined() {
 fn a_namespace_expires_five_minutes_after_its_owner_on_a_clock_that_can_be_sped() {
     let mut world = World::of("0.25");
     world.set("FAKE_PLUMB_CLOCK", "3000");
-    assert_eq!(world.run(&["restart", "--force"]).code(), 0);
+    world.start_daemon();
     let mut owner = std::process::Command::new("cat")
         .stdin(Stdio::piped())
         .spawn()
@@ -292,7 +292,7 @@ fn the_faults_of_a_namespace_show() {
         "FAKE_PLUMB_FAULTS",
         "namespace-not-revoked,record-outside-namespace",
     );
-    assert_eq!(world.run(&["restart", "--force"]).code(), 0);
+    world.start_daemon();
     let ws = world.workspace("a");
     let (id, token) = create(&world);
     let mut client = world.client_with(&ws, &[("PLUMB_NAMESPACE", &token)]);

@@ -54,7 +54,7 @@ fn stop_refuses_without_a_terminal_while_sessions_live() {
 #[test]
 fn stop_touches_no_daemon_of_another_root_and_no_stranger_in_a_stale_pidfile() {
     let (world, other) = (World::of("0.25"), World::of("0.25"));
-    let _ = other.run(&["restart", "--force"]);
+    other.start_daemon();
     let theirs = other.daemon().unwrap();
     fs::create_dir_all(world.runtime()).unwrap();
     fs::write(world.runtime().join("plumb.pid"), theirs.pid.to_string()).unwrap();
@@ -71,7 +71,7 @@ fn stop_touches_no_daemon_of_another_root_and_no_stranger_in_a_stale_pidfile() {
 #[test]
 fn a_second_daemon_leaves_with_one_line_and_exit_0() {
     let world = World::of("0.25");
-    let _ = world.run(&["restart", "--force"]);
+    world.start_daemon();
     let cli = world.run(&["daemon"]);
     assert_eq!((cli.code(), cli.out().as_str()), (0, ""));
     assert!(cli.error().contains("another daemon is running"), "{cli:?}");
@@ -130,7 +130,7 @@ fn account_authority_needs_a_profile_and_then_says_ok() {
     }
     assert_eq!(world.run(&["service", "install"]).code(), 0);
     assert!(world.daemon().is_none(), "install starts nothing");
-    assert_eq!(world.run(&["restart", "--force"]).code(), 0);
+    world.start_daemon();
     let pid = world.daemon().unwrap().pid;
     let daemons = world.run(&["debug", "daemons"]);
     assert_eq!(daemons.code(), 0);
@@ -170,7 +170,7 @@ fn nothing_is_done_in_the_accounts_own_folders() {
 fn two_daemons_are_a_violation_and_the_second_ends_with_the_first() {
     let mut world = World::of("0.25");
     world.set("FAKE_PLUMB_FAULTS", "two-daemons");
-    let _ = world.run(&["restart", "--force"]);
+    world.start_daemon();
     let second = until("the second pidfile", || {
         let pid = fs::read_to_string(world.runtime().join("plumb.2.pid"))
             .ok()

@@ -393,6 +393,13 @@ async fn follow(live: &mut Live<'_>) -> Result<(), DriveError> {
             Woke::Limit => progress.late(tokio::time::Instant::now()),
         }
     }
+    for name in progress.running() {
+        if let Some(facts) = live.facts.launches.get_mut(name) {
+            facts
+                .signalled
+                .get_or_insert_with(|| "the end of the scenario".to_owned());
+        }
+    }
     live.facts.actions = progress.into_actions();
     while let Ok((launch, event)) = journal.try_recv() {
         live.journal.push(tagged(&launch, event));

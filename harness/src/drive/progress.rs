@@ -110,6 +110,11 @@ impl Progress {
         &self.ended
     }
 
+    /// Launches that still run.
+    pub(super) fn running(&self) -> impl Iterator<Item = &String> {
+        self.running.iter().map(|(name, _)| name)
+    }
+
     /// The model has written an event.
     pub(super) fn model(&mut self, event: &Value) {
         let scripted = event

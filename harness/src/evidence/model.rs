@@ -35,7 +35,24 @@ impl ModelEvent {
 
     /// One line for a person.
     pub fn detail(&self) -> String {
-        for key in ["detail", "reason", "message", "why"] {
+        if self.kind() == "tool-drift" {
+            let near = self
+                .0
+                .get("near")
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            return format!(
+                "the script wants the tool `{}`, the request offers none or several; near: {near}",
+                self.text("wanted")
+            );
+        }
+        if self.kind() == "capture-miss" {
+            return format!(
+                "the history holds nothing that matches `{}`",
+                self.text("pattern")
+            );
+        }
+        for key in ["detail", "reason"] {
             if let Some(text) = self.0.get(key).and_then(Value::as_str) {
                 return text.to_owned();
             }

@@ -12,6 +12,7 @@ use super::{
     notice::{Notice, Outlived},
     order::Signal,
     process::{ProcessId, Seen, parents},
+    scope::Scope,
 };
 
 /// The TERM grace when nobody orders one (the runner is gone): dsh answers TERM within 0.2 s (measured), plumb's
@@ -23,9 +24,6 @@ const KILLING: Duration = Duration::from_secs(10);
 
 /// The shortest time between two looks at the table, which costs some milliseconds on a full machine.
 const ROUND: Duration = Duration::from_millis(10);
-
-/// How many times one round looks for processes that appeared while it stopped others.
-const PASSES: usize = 32;
 
 /// A tree on its way out.
 #[derive(Debug)]
@@ -91,32 +89,32 @@ impl Ending {
         }
     }
 
-    /// Goes on as far as `now` allows; `living` reads the table. Gives the survivors to name.
-    pub(crate) fn step(&mut self, now: Instant, living: &dyn Fn() -> Vec<Seen>) -> Vec<Notice> {
+    /// Goes on as far as `now` allows; Gives the survivors to name.
+    pub(crate) fn step(&mut self, now: Instant, scope: &Scope) -> Vec<Notice> {
         if now < self.next() {
             return Vec::new();
         }
         match self.phase {
             Phase::Natural => {
                 self.enter(Phase::Term, now, self.grace);
-                let living = living();
+                let living = scope.living();
                 self.term(&living);
                 name(&living, Outlived::LeaderExit)
             }
             Phase::Term if now < self.until => {
                 self.look = self.until;
-                self.term(&living());
+                self.term(&scope.living());
                 Vec::new()
             }
             Phase::Term => {
                 self.enter(Phase::Kill, now, KILLING);
-                let outlasting = living();
-                kill_round(living);
+                let outlasting = scope.living();
+                scope.kill();
                 name(&outlasting, Outlived::Term)
             }
             Phase::Kill if now < self.until => {
                 self.look = now + ROUND * 2;
-                kill_round(living);
+                scope.kill();
                 Vec::new()
             }
             Phase::Kill | Phase::GivenUp => {
@@ -157,24 +155,4 @@ pub(crate) fn name(living: &[Seen], outlived: Outlived) -> Vec<Notice> {
         outlived,
     };
     living.iter().map(survivor).collect()
-}
-
-/// Stops everything until a pass finds nothing new, then kills what it stopped. A fork bomb outruns KILL, not STOP:
-/// a stopped process leaves no gap for a sibling to refill.
-fn kill_round(living: &dyn Fn() -> Vec<Seen>) {
-    let mut stopped = BTreeSet::new();
-    for _ in 0..PASSES {
-        let n_before = stopped.len();
-        for one in living() {
-            if stopped.insert(one.process) {
-                one.process.signal(Signal::Stop);
-            }
-        }
-        if stopped.len() == n_before {
-            break;
-        }
-    }
-    for process in stopped {
-        process.signal(Signal::Kill);
-    }
 }

@@ -6,6 +6,7 @@
 //! tokio. Must never end before its tree unless KILL does not help.
 
 use std::{
+    collections::BTreeSet,
     io::Read as _,
     os::fd::AsFd as _,
     time::{Duration, Instant},
@@ -24,6 +25,7 @@ use super::{
     order::Order,
     process::{ProcessId, Seen, descendants},
     reap::{ChildSignal, Children, Reaped, reap_one},
+    scope::Scope,
     wire::{FromSupervisor, Line as _, Lines, ToSupervisor, write_line},
 };
 
@@ -88,7 +90,7 @@ pub fn main() -> Result<(), SuperviseFailed> {
                 scenario.finish(left);
                 return Ok(());
             }
-            say_all(ending.step(Instant::now(), &living));
+            say_all(ending.step(Instant::now(), &Scope::below_us(BTreeSet::new())));
         }
         let ready = scenario.wait(&children)?;
         say_all(scenario.launched.copy(&ready.outputs));

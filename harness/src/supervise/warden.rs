@@ -19,8 +19,9 @@ use super::{
     ending::{Ending, GRACE, name as survivors},
     notice::{Notice, Outlived},
     order::Signal,
-    process::{ProcessId, Seen, under},
+    process::{ProcessId, Seen},
     reap::{ChildSignal, Children, Reaped, reap_one},
+    scope::Scope,
     supervisor::SuperviseFailed,
     ward::Ward,
     wire::{Ask, FromSupervisor, FromWarden, Last, Line as _, Lines, News, ToWarden, write_line},
@@ -256,11 +257,12 @@ impl Run {
     }
 
     /// Every descendant that belongs to no living supervisor.
+    fn scope(&self) -> Scope {
+        Scope::below_us(self.wards.values().map(|ward| ward.process.pid).collect())
+    }
+
     fn strays(&self) -> Vec<Seen> {
-        under(
-            std::process::id(),
-            &self.wards.values().map(|ward| ward.process.pid).collect(),
-        )
+        self.scope().living()
     }
 
     /// Ends what dead supervisors left, then lets each of them rest.
@@ -272,7 +274,7 @@ impl Run {
         let is_over =
             ending.is_given_up() || (self.strays().is_empty() && self.strays().is_empty());
         if !is_over {
-            for notice in ending.step(Instant::now(), &|| self.strays()) {
+            for notice in ending.step(Instant::now(), &self.scope()) {
                 let last = self.bereaved.last().map_or("", |bereaved| &bereaved.name);
                 tell(last, News::Said(FromSupervisor::now(notice)));
             }

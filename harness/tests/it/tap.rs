@@ -1,8 +1,11 @@
 //! The tap changes nothing and sees everything.
 
 use std::{
-    io::{Read as _, Write as _},
-    os::{fd::AsFd as _, unix::process::ExitStatusExt as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    os::{
+        fd::AsFd as _,
+        unix::process::{CommandExt as _, ExitStatusExt as _},
+    },
     path::Path,
     process::{Child, Command, Stdio},
 };
@@ -11,7 +14,11 @@ use harness::{
     supervise::notice::Status,
     tap::record::{Direction, Exit, Frame, Record, Start, Why},
 };
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::signal::{Signal, kill, killpg},
+    unistd::{Pid, getpgid},
+};
 use proptest::prelude::*;
 
 use crate::bench::verbs;
@@ -227,31 +234,25 @@ fn signals_are_passed_on_once() {
 
 #[test]
 fn a_signal_to_the_clients_group_reaches_the_command_once() {
-    use std::os::unix::process::CommandExt as _;
     let dir = tempfile::tempdir().unwrap();
     let script = "trap 'echo got' TERM; echo $$; read -r line; echo end";
     let mut child = tap(dir.path(), script).process_group(0).spawn().unwrap();
-    let out = child.stdout.as_mut().unwrap();
-    let told: Vec<u8> = out
-        .bytes()
-        .map(Result::unwrap)
-        .take_while(|&byte| byte != b'\n')
-        .collect();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut pid = String::new();
+    out.read_line(&mut pid).unwrap();
 
     // Two deliveries may fall together, so the reason for one is looked at as well.
-    let command: i32 = String::from_utf8(told).unwrap().parse().unwrap();
-    let command = nix::unistd::Pid::from_raw(command);
-    assert_eq!(nix::unistd::getpgid(Some(command)).unwrap(), command);
-    let group = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
-    nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGTERM).unwrap();
-    let mut got = [0; 4];
-    child.stdout.as_mut().unwrap().read_exact(&mut got).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let command = Pid::from_raw(pid.trim().parse().unwrap());
+    assert_eq!(getpgid(Some(command)).unwrap(), command);
+    let group = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    killpg(group, Signal::SIGTERM).unwrap();
+    let mut rest = String::new();
+    out.read_line(&mut rest).unwrap();
+    drop(child.stdin.take());
+    out.read_to_string(&mut rest).unwrap();
+    child.wait().unwrap();
 
-    assert_eq!(
-        (&got, output.stdout.as_slice()),
-        (b"got\n", b"end\n".as_slice())
-    );
+    assert_eq!(rest, "got\nend\n");
 }
 
 #[test]
@@ -385,6 +386,6 @@ fn a_journal_that_cannot_be_written_does_not_stop_the_copy() {
 }
 
 fn signal(child: &Child, number: i32) {
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::try_from(number).unwrap()).unwrap();
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    kill(pid, Signal::try_from(number).unwrap()).unwrap();
 }

@@ -1,13 +1,17 @@
 //! What happens when one of the three is killed.
 
-use std::process::Stdio;
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
 
 use harness::supervise::{
     notice::{Notice, Status},
-    order::{Order, Signal},
+    order::{Key, Order, Signal},
+    process::ProcessId,
 };
 
-use crate::bench::{Bench, gone, next, shell, start_warden, survivors};
+use crate::bench::{Bench, next, shell, start_warden, survivors, verbs};
 
 #[tokio::test]
 async fn closing_ends_everything_and_the_daemon_last() {
@@ -18,7 +22,7 @@ async fn closing_ends_everything_and_the_daemon_last() {
         .unwrap();
     let mut one = warden.supervisor("one").unwrap();
     next(&mut one).await;
-    let key = harness::supervise::order::Key("a".into());
+    let key = Key("a".into());
     let script = "trap 'sleep 0.1; exit' TERM; echo up > up; while :; do sleep 0.01; done";
     one.order(Order::Start {
         key,
@@ -88,7 +92,7 @@ async fn another_supervisor_does_not_notice_that_one_was_killed() {
     let dir = tempfile::tempdir().unwrap();
     let mut two = bench.warden.supervisor("two").unwrap();
     next(&mut two).await;
-    let key = harness::supervise::order::Key("b".into());
+    let key = Key("b".into());
     two.order(Order::Start {
         key,
         launch: shell(dir.path(), "b", "sleep 60"),
@@ -111,8 +115,7 @@ async fn a_killed_warden_ends_every_tree() {
     let leader = bench
         .start("a", "trap '' TERM; while :; do sleep 60; done")
         .await;
-    let parent =
-        harness::supervise::process::ProcessId::of(parent_of(bench.supervisor.pid)).unwrap();
+    let parent = ProcessId::of(parent_of(bench.supervisor.pid)).unwrap();
 
     parent.signal(Signal::Kill);
 
@@ -134,44 +137,34 @@ async fn a_killed_warden_ends_every_tree() {
 
 #[tokio::test]
 async fn a_killed_runner_is_the_end_of_input_for_all() {
-    let dir = tempfile::tempdir().unwrap();
-    let launch = shell(dir.path(), "a", "echo $$ > pid; exec sleep 60");
+    let bench = Bench::new().await;
+    let launch = shell(bench.dir.path(), "a", "echo $$ > pid; exec sleep 60");
     let line =
         |ask: serde_json::Value| format!("{}\n", serde_json::json!({"name": "one", "ask": ask}));
     let start = line(serde_json::json!({"order": {"start": {"key": "a", "launch": launch}}}));
-    std::fs::write(
-        dir.path().join("orders"),
-        line(serde_json::json!({"open": "with-the-others"})) + &start,
-    )
-    .unwrap();
-    // A runner that gives two orders and hangs.
-    let mut runner = std::process::Command::new("sh")
-        .args([
-            "-c",
-            "(cat orders; exec sleep 60) | \"$0\" warden",
-            &crate::bench::verbs().display().to_string(),
-        ])
-        .current_dir(dir.path())
+    let orders = line(serde_json::json!({"open": "with-the-others"})) + &start;
+    let (input, mut output) = std::io::pipe().unwrap();
+    let mut warden = Command::new(verbs())
+        .arg("warden")
+        .stdin(input)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let bench = Bench {
-        dir,
-        ..Bench::new().await
-    };
-    let pid: u32 = bench.file("pid").await.trim().parse().unwrap();
-    let process = harness::supervise::process::ProcessId::of(pid).unwrap();
-    let orders = harness::supervise::process::descendants(runner.id());
+    output.write_all(orders.as_bytes()).unwrap();
+    // A runner that holds the pipe and does nothing more.
+    let mut runner = Command::new("sleep")
+        .arg("60")
+        .stdout(output)
+        .spawn()
+        .unwrap();
+    let pid = bench.file("pid").await.trim().parse().unwrap();
+    let process = ProcessId::of(pid).unwrap();
 
-    for one in orders
-        .iter()
-        .filter(|one| one.argv[0] == "sleep" && one.process != process)
-    {
-        one.process.signal(Signal::Kill);
-    }
+    runner.kill().unwrap();
 
-    gone(process).await;
-    assert!(runner.wait().unwrap().success());
+    runner.wait().unwrap();
+    assert!(warden.wait().unwrap().success());
+    assert!(!process.is_alive());
 }
 
 fn parent_of(pid: u32) -> u32 {

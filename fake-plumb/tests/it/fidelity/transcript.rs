@@ -2,6 +2,7 @@
 //!
 //! Ids, names, times and paths are replaced by placeholders on both sides; nothing else is.
 
+use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -15,12 +16,23 @@ use crate::world::{Client, World};
 const TRANSCRIPT: &str = include_str!("transcript.jsonl");
 
 /// A difference: where, what the transcript has, what came.
-#[derive(Debug)]
 struct Difference {
     frame: String,
     path: String,
     expected: Value,
     got: Value,
+}
+
+impl fmt::Debug for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            frame,
+            path,
+            expected,
+            got,
+        } = self;
+        write!(f, "frame {frame}, {path}: expected {expected}, got {got}")
+    }
 }
 
 #[test]
@@ -58,7 +70,7 @@ fn every_frame_of_the_transcript_comes_back_but_for_the_listed_differences() {
     {
         differences.push(difference("unasked", "/roots", &json!(0), &json!(1)));
     }
-    judge(differences);
+    judge(&differences);
 }
 
 /// The workspace of the transcript: a git repository with one commit and one stray file.
@@ -203,7 +215,7 @@ fn compare_event(
     }
 }
 
-fn judge(differences: Vec<Difference>) {
+fn judge(differences: &[Difference]) {
     let is_under = |path: &str, pattern: &str| match pattern.strip_suffix('*') {
         Some(stem) => path.starts_with(stem),
         None => path == pattern,
