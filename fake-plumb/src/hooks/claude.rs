@@ -28,8 +28,8 @@ const LONGEST: u64 = 64 * 1024;
 const LIMIT: Duration = Duration::from_millis(300);
 /// How long its answer is kept (facts, section 6: about a minute).
 const KEPT: Duration = Duration::from_mins(1);
-/// How long the fault slow-proof takes: far beyond the longest bound that a caller sets.
-const SLOW: Duration = Duration::from_mins(2);
+/// How long the fault slow-proof takes at the most: far beyond the longest bound that a caller sets.
+const SLOW_MS: u16 = 60_000;
 const PREFIX: &str = "mcp__plumb__";
 
 /// The keys that the daemon takes, as they were last told.
@@ -61,7 +61,7 @@ pub(super) fn run(setting: &Setting) -> io::Result<ExitCode> {
         }
         "PreToolUse" => {
             if setting.faults.has(Fault::SlowProof) {
-                std::thread::sleep(SLOW);
+                wait_until_nobody_listens();
             }
             if setting.faults.has(Fault::OddProof) {
                 logo::plain("a proof, of a sort\n")?;
@@ -73,6 +73,16 @@ pub(super) fn run(setting: &Setting) -> io::Result<ExitCode> {
         _ => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Stands still until whoever waits for the answer has gone.
+fn wait_until_nobody_listens() {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::os::fd::AsFd as _;
+    let out = io::stdout();
+    // A pipe without a reader is an error condition, which is told unasked.
+    let mut answers = [PollFd::new(out.as_fd(), PollFlags::empty())];
+    poll(&mut answers, PollTimeout::from(SLOW_MS)).ok();
 }
 
 fn pre_tool_use(setting: &Setting, event: &Map<String, Value>) -> Option<Value> {

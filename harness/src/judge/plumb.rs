@@ -25,14 +25,17 @@ pub(crate) fn is_minted_for(external: &str, session_id: &str) -> bool {
         .is_some_and(|(_, short)| short.len() >= 4 && bare(session_id).starts_with(short))
 }
 
-/// The records of a session: those that declared an id minted for it.
+/// The records of a session: those that declared an id minted for it, or any id at all where it is the only one. A
+/// record that is linked to another id by now is then still the session's.
 fn of_session<'a>(session: &str, reading: &Reading<'a>) -> Result<Vec<&'a Record>, String> {
     let id = reading.session_id(session)?;
+    let alone = reading.run.sessions.len() == 1;
     Ok(reading
         .evidence
         .records
         .iter()
-        .filter(|record| !record.is_agent_row() && is_minted_for(record.external_id(), &id))
+        .filter(|record| !record.is_agent_row() && !record.external_id().is_empty())
+        .filter(|record| alone || is_minted_for(record.external_id(), &id))
         .collect())
 }
 

@@ -105,10 +105,10 @@ pub(super) fn write(
         }]}));
     } else if identity == Identity::Bundle {
         // What installing a bundle mounts has no options; a row of the same id gives it some.
-        rows.push(json!({
-            "id": "dsh-plumb-identity",
-            "config": plugin_options(stage, run, launch, plugin),
-        }));
+        let options = plugin_options(stage, run, launch, plugin);
+        if options.as_object().is_some_and(|options| !options.is_empty()) {
+            rows.push(json!({"id": "dsh-plumb-identity", "config": options}));
+        }
     }
     for (row, config) in launch.rows.iter().flatten() {
         rows.push(named(stage, row, config, world)?);

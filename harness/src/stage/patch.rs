@@ -12,23 +12,23 @@ use super::{StageError, home};
 /// One patch: data of the agent's folder, `identity-faults/<name>.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Patch {
+struct Patch {
     /// The promise that it breaks, in words.
-    pub breaks: String,
+    breaks: String,
     /// What is replaced.
-    pub edit: Vec<Edit>,
+    edit: Vec<Edit>,
 }
 
 /// One replacement.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Edit {
+struct Edit {
     /// The file, relative to the plugin's folder.
-    pub file: String,
+    file: String,
     /// The text, to be found exactly once.
-    pub find: String,
+    find: String,
     /// What stands there afterwards.
-    pub replace: String,
+    replace: String,
 }
 
 /// A worse copy that cannot be made.
