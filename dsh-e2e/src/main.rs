@@ -5,6 +5,7 @@
 
 mod check;
 mod cli;
+mod doctor;
 mod hidden;
 mod judge;
 mod list;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Verb::Check(options) => check::main(&options),
         Verb::Judge(options) => judge::main(&options),
         Verb::Provision(options) => provision::main(&options),
+        Verb::Doctor(options) => doctor::main(&options),
     };
     match exit {
         Ok(exit) => exit.into(),

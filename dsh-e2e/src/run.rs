@@ -2,7 +2,7 @@
 
 mod drive;
 mod expect;
-mod select;
+pub(crate) mod select;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -14,6 +14,7 @@ static IDENTITY: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/
 static DRIVER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/driver");
 static IDENTITY_FAULTS: Dir<'static> =
     include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/identity-faults");
+static PROBES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/probes");
 static SABOTEURS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/saboteurs");
 
 /// A library that cannot be read or laid out.
@@ -92,6 +93,7 @@ pub fn lay_out_plugins(root: &Path) -> Result<PathBuf, LibraryError> {
         ("identity", &IDENTITY),
         ("identity-faults", &IDENTITY_FAULTS),
         ("driver", &DRIVER),
+        ("probes", &PROBES),
         ("saboteurs", &SABOTEURS),
     ] {
         let to = root.join(name);

@@ -200,21 +200,25 @@ fn links(launch: &Launch, place: &Place) -> Result<(), StageError> {
     Ok(())
 }
 
-/// A row that a scenario names: a saboteur, or a row of dsh itself by its id.
+/// A row that a scenario names: a saboteur, a probe, or a row of dsh itself by its id.
 fn named(
     stage: &Stage,
     row: &str,
     config: &toml::Table,
     world: &World<'_>,
 ) -> Result<Value, StageError> {
-    let Some(saboteur) = row.strip_prefix("saboteur:") else {
+    let laid = [("saboteur", "saboteurs"), ("probe", "probes")];
+    let Some((file, folder)) = laid.iter().find_map(|(kind, folder)| {
+        let file = row.strip_prefix(kind)?.strip_prefix(':')?;
+        Some((file, *folder))
+    }) else {
         return Ok(match config.get("disabled") {
             Some(toml::Value::Boolean(true)) => json!({"id": row, "disabled": true}),
             _ => json!({"id": row, "config": config}),
         });
     };
-    let folder = world.plugins.join("saboteurs");
-    let file = folder.join(format!("{saboteur}.mjs"));
+    let folder = world.plugins.join(folder);
+    let file = folder.join(format!("{file}.mjs"));
     if !file.exists() {
         return Err(RowError::Unknown {
             name: row.to_owned(),
@@ -225,7 +229,7 @@ fn named(
     let mut config = json!(config);
     config["witness"] = json!(stage.caught.join("sabotage.jsonl"));
     Ok(
-        json!({"insert": [{"id": format!("saboteur-{saboteur}"), "name": format!("file://{}", file.display()), "config": config}]}),
+        json!({"insert": [{"id": row.replace(':', "-"), "name": format!("file://{}", file.display()), "config": config}]}),
     )
 }
 
