@@ -146,7 +146,18 @@ pub(crate) struct JudgeOptions {
     pub(crate) folder: PathBuf,
     /// The form of the report
     #[arg(long, value_name = "FORMAT", default_value = "plain")]
-    pub(crate) format: Format,
+    pub(crate) format: JudgeFormat,
+}
+
+/// The form of a report on stored evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum JudgeFormat {
+    /// For a person
+    Plain,
+    /// All verdicts, for a program
+    Json,
+    /// The one verdict of a scenario's folder, byte for byte as verdict.json
+    Verdict,
 }
 
 /// Options of `provision`.

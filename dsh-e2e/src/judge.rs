@@ -12,7 +12,7 @@ use harness::report::{json_report, page};
 use harness::scenario;
 use harness::verdict::{Standing, Verdict};
 
-use crate::cli::{Format, JudgeOptions};
+use crate::cli::{JudgeFormat, JudgeOptions};
 use crate::refusal::Refusal;
 
 /// Judges every scenario whose evidence lies below the folder.
@@ -35,8 +35,17 @@ pub(crate) fn main(options: &JudgeOptions) -> Result<Exit, Refusal> {
         verdicts.push(again(folder)?);
     }
     let text = match options.format {
-        Format::Plain => verdicts.iter().map(page).collect::<String>(),
-        Format::Json => format!("{:#}\n", json_report(&verdicts)),
+        JudgeFormat::Plain => verdicts.iter().map(page).collect::<String>(),
+        JudgeFormat::Json => format!("{:#}\n", json_report(&verdicts)),
+        JudgeFormat::Verdict => match verdicts.as_slice() {
+            [verdict] => written(verdict)?,
+            _ => {
+                return Err(Refusal::new(
+                    format!("{}: {} scenarios lie here", options.folder.display(), verdicts.len()),
+                    "`--format verdict` wants the folder of one scenario",
+                ));
+            }
+        },
     };
     std::io::stdout()
         .write_all(text.as_bytes())
@@ -61,6 +70,12 @@ fn find_evidence(folder: &Path, found: &mut Vec<PathBuf>) {
             find_evidence(&entry.path(), found);
         }
     }
+}
+
+/// A verdict as `verdict.json` has it.
+pub(crate) fn written(verdict: &Verdict) -> Result<String, Refusal> {
+    let text = serde_json::to_string_pretty(verdict).map_err(Refusal::broken)?;
+    Ok(format!("{text}\n"))
 }
 
 /// The verdict on one folder.

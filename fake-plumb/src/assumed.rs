@@ -28,7 +28,7 @@ pub(crate) const ENDED_NAMESPACE_STAYS: Duration = Duration::from_hours(24);
 pub(crate) const NAMESPACE_META: &str = "dev.plumbkit/namespace";
 /// A9: the key with which the daemon tells serve what came of a presented credential; serve takes it out.
 pub(crate) const RESUME_META: &str = "dev.plumbkit/resume-outcome";
-/// A13: how many calls of any tool a preview shows the head of a note in.
+/// A13: what a preview's line begins with.
 pub(crate) const PREVIEW_HEADING: &str = "Messages waiting";
 
 /// Every assumption, in order.
@@ -152,6 +152,18 @@ pub(crate) const ALL: &[Assumption] = &[
         topic: "identity",
         basis: "open",
         what: "from 0.24 on external_id and purpose come back after a daemon restart; in 0.17 they are lost (measured)",
+    },
+    Assumption {
+        id: "A21",
+        topic: "processes",
+        basis: "open",
+        what: "`restart` refuses without --force as `stop` does: live sessions, and stdin is not a terminal",
+    },
+    Assumption {
+        id: "A22",
+        topic: "mail",
+        basis: "open",
+        what: "the eleventh message of a conversation is refused as an invalid argument",
     },
 ];
 

@@ -21,6 +21,7 @@ use crate::fault::Fault;
 use crate::generation::Generation;
 use crate::log::Log;
 use crate::mail::Mailroom;
+use crate::mcp::schema::Tool;
 use crate::namespace::{Book, NamespaceError};
 use crate::record::registry::Registry;
 use crate::setting::Setting;
@@ -40,6 +41,8 @@ pub(crate) struct Daemon {
     pub(crate) ledger: Ledger,
     conns: RefCell<BTreeMap<u64, Rc<Conn>>>,
     next_conn: Cell<u64>,
+    /// Every tool of this generation.
+    tools: Vec<Tool>,
     /// Tells one run of the daemon from the next.
     instance: String,
 }

@@ -2,6 +2,11 @@
 //!
 //! Called by the thin binary `fake-plumb` and by whatever program dispatches on that name. It knows nothing of
 //! a harness, never answers with an invented result, and never lists, sweeps or signals processes by name.
+//!
+//! Beside plumb's own variables it reads four: `FAKE_PLUMB_AS` (0.17, 0.24 or 0.25, as `--as`),
+//! `FAKE_PLUMB_FAULTS` (a comma-separated list of broken promises), `FAKE_PLUMB_CLOCK` (how much faster namespaces
+//! and notes age) and `FAKE_PLUMB_ACCOUNT_HOME` (the home that stands for the OS account's). What it carried out is
+//! in `effects.jsonl` in the state folder, one line a tool call.
 
 mod args;
 mod assumed;

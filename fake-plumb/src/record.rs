@@ -53,7 +53,7 @@ pub(crate) enum Health {
 }
 
 /// One record, in the order of the file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) id: SessionId,
     pub(crate) name: String,

@@ -175,9 +175,8 @@ async fn carry(task: &Task, scene: &Scene<'_>) -> Result<(u64, Verdict), String>
         .await
         .map_err(|error: DriveError| error.to_string())?;
     let verdict = crate::judge::again(&task.evidence).map_err(|refusal| refusal.what)?;
-    let text = serde_json::to_string_pretty(&verdict).map_err(|error| error.to_string())?;
-    std::fs::write(task.evidence.join("verdict.json"), format!("{text}\n"))
-        .map_err(|error| error.to_string())?;
+    let text = crate::judge::written(&verdict).map_err(|refusal| refusal.what)?;
+    std::fs::write(task.evidence.join("verdict.json"), text).map_err(|error| error.to_string())?;
     Ok((cost.cpu_us, verdict))
 }
 

@@ -10,7 +10,6 @@ use super::Daemon;
 use super::conn::Conn;
 use super::session::{self, Offer};
 use crate::effects::Effect;
-use crate::fault::Fault;
 use crate::identity::AgentId;
 use crate::log::Level;
 use crate::mcp::failure::{Envelope, Failure};
@@ -32,14 +31,8 @@ pub(super) async fn handle(
         .unwrap_or_default()
         .to_owned();
     conn.mark_call();
-    let mut found = schema::find(&name, daemon.generation());
-    if let Some(tool) = &mut found
-        && daemon.has_fault(Fault::MailUnknown)
-    {
-        tool.forget("mail");
-    }
-    let line = match found {
-        Some(tool) => frame::answer(&id, &carry_out(&daemon, &conn, &tool, &mut params).await),
+    let line = match schema::find(&daemon.tools, &name) {
+        Some(tool) => frame::answer(&id, &carry_out(&daemon, &conn, tool, &mut params).await),
         None if schema::is_absent(&name) => frame::answer(
             &id,
             &Failure::plain(format!("{name}: not in the fake")).to_result(),

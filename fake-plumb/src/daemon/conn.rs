@@ -197,7 +197,7 @@ fn take(daemon: &Rc<Daemon>, conn: &Rc<Conn>, calls: &mut JoinSet<()>, line: &[u
         Frame::Request { id, method, params } => match method.as_str() {
             "initialize" => handshake::initialize(daemon, conn, &id, &params),
             "ping" => conn.send(frame::answer(&id, &json!({}))),
-            "tools/list" => conn.send(frame::answer(&id, &schema::list(daemon.generation()))),
+            "tools/list" => conn.send(frame::answer(&id, &schema::list(&daemon.tools))),
             "prompts/list" => conn.send(frame::answer(&id, &json!({ "prompts": [] }))),
             "resources/list" => conn.send(frame::answer(&id, &json!({ "resources": [] }))),
             "resources/templates/list" => {

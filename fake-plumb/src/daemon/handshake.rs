@@ -120,11 +120,7 @@ fn describe(daemon: &Daemon, conn: &Conn, params: &Map<String, Value>, offered: 
     let capabilities = params
         .get("capabilities")
         .map_or("{}".to_owned(), Value::to_string);
-    let namespace = conn
-        .state()
-        .namespace
-        .clone()
-        .filter(|_| !daemon.has_fault(Fault::RecordOutsideNamespace));
+    let namespace = conn.state().namespace.clone();
     daemon.records.update(&conn.record(), |record| {
         record.client_name.clone_from(&name);
         record.client_version.clone_from(&version);

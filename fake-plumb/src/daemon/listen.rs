@@ -26,6 +26,7 @@ use crate::fault::Fault;
 use crate::log::{Level, Log};
 use crate::logo;
 use crate::mail::Mailroom;
+use crate::mcp::schema;
 use crate::namespace::{Book, NamespaceError};
 use crate::record::file::Store;
 use crate::record::registry::Registry;
@@ -134,7 +135,7 @@ fn become_the_daemon(dirs: &Dirs) -> io::Result<Option<Flock<File>>> {
         if let Some(lock) = lock(&dirs.daemon_lock(), FlockArg::LockExclusiveNonblock)? {
             return Ok(Some(lock));
         }
-        if UnixStream::connect(dirs.socket()).is_ok() || Instant::now() > deadline {
+        if UnixStream::connect(dirs.control()).is_ok() || Instant::now() > deadline {
             return Ok(None);
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -226,6 +227,7 @@ fn open(setting: Setting, dirs: &Dirs) -> Result<Rc<Daemon>, DaemonError> {
         ledger: Ledger::open(&dirs.effects())?,
         conns: RefCell::new(BTreeMap::new()),
         next_conn: Cell::new(0),
+        tools: tools(&setting),
         instance: format!("{:016x}", u64::from_be_bytes(random())),
         setting,
     }))
@@ -274,4 +276,15 @@ fn ready(daemon: &Daemon, dirs: &Dirs) -> Result<(), DaemonError> {
     Ok(logo::notice(&format!(
         "INFO daemon: ready socket={socket} pid={pid}"
     ))?)
+}
+
+/// The tools of the generation, without what a fault has it not know.
+fn tools(setting: &Setting) -> Vec<Tool> {
+    let mut tools = schema::all(setting.generation);
+    if setting.faults.has(Fault::MailUnknown) {
+        for tool in tools.iter_mut().filter(|tool| tool.name == "session_start") {
+            tool.forget("mail");
+        }
+    }
+    tools
 }

@@ -131,7 +131,7 @@ fn pre_tool_use(setting: &Setting, event: &Map<String, Value>) -> Option<Value> 
 
 /// Asks the daemon which identity keys it takes, or remembers what it said.
 fn keys(setting: &Setting, dirs: &Dirs) -> Option<Vec<String>> {
-    let cache = wake_dir(setting)?.join("daemon-identity-channel.json");
+    let cache = wake_dir(setting, dirs).join("daemon-identity-channel.json");
     let kept = fs::read(&cache)
         .ok()
         .and_then(|text| serde_json::from_slice::<Channel>(&text).ok());
@@ -163,10 +163,11 @@ fn keys(setting: &Setting, dirs: &Dirs) -> Option<Vec<String>> {
     Some(channel.keys)
 }
 
-/// Where the hook keeps its stamps and its cache.
-fn wake_dir(setting: &Setting) -> Option<PathBuf> {
-    let own = setting.var("PLUMB_WAKE_DIR").map(PathBuf::from);
-    own.or_else(|| Some(Path::new(setting.var("HOME")?).join(".claude/plumb-wake")))
+/// Where the hook keeps its cache. plumb's default is in the account's home, which a stand-in leaves alone.
+fn wake_dir(setting: &Setting, dirs: &Dirs) -> PathBuf {
+    setting
+        .var("PLUMB_WAKE_DIR")
+        .map_or_else(|| dirs.state.join("wake"), PathBuf::from)
 }
 
 /// Exit 2 and one line on stderr if mail waits: a count and an age, no text of it.

@@ -68,6 +68,16 @@ impl Frame {
     }
 }
 
+/// The `_meta` of parameters, made if it is missing; one that is no object is replaced.
+pub(crate) fn meta_of(params: &mut Map<String, Value>) -> &mut Map<String, Value> {
+    let meta = params.entry("_meta").or_insert(Value::Null);
+    if !meta.is_object() {
+        *meta = json!({});
+    }
+    meta.as_object_mut()
+        .expect("it was made an object just above")
+}
+
 /// A successful answer.
 pub(crate) fn answer(id: &Value, result: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()

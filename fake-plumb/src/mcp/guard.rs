@@ -140,7 +140,8 @@ mod tests {
 
     #[track_caller]
     fn refusal(generation: Generation, tool: &str, arguments: Value) -> String {
-        let tool = schema::find(tool, generation).unwrap();
+        let tools = schema::all(generation);
+        let tool = schema::find(&tools, tool).unwrap();
         let Value::Object(arguments) = arguments else {
             panic!("arguments are an object")
         };
@@ -166,7 +167,8 @@ mod tests {
 
     #[test]
     fn an_alias_is_taken_and_said() {
-        let tool = schema::find("session_start", Generation::V0_25).unwrap();
+        let tools = schema::all(Generation::V0_25);
+        let tool = schema::find(&tools, "session_start").unwrap();
         let Value::Object(arguments) = json!({ "sessionId": "x" }) else {
             unreachable!()
         };

@@ -106,14 +106,14 @@ impl Tool {
 }
 
 /// The tool of that name.
-pub(crate) fn find(name: &str, generation: Generation) -> Option<Tool> {
-    all(generation).into_iter().find(|tool| tool.name == name)
+pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Option<&'a Tool> {
+    tools.iter().find(|tool| tool.name == name)
 }
 
 /// The result of `tools/list`.
-pub(crate) fn list(generation: Generation) -> Value {
-    let tools: Vec<_> = all(generation)
-        .into_iter()
+pub(crate) fn list(tools: &[Tool]) -> Value {
+    let tools: Vec<_> = tools
+        .iter()
         .map(|tool| {
             let mut entry = json!({
                 "name": tool.name, "description": tool.description, "inputSchema": tool.schema,
@@ -128,7 +128,7 @@ pub(crate) fn list(generation: Generation) -> Value {
 }
 
 /// Every tool of the fake, in plumb's order.
-fn all(generation: Generation) -> Vec<Tool> {
+pub(crate) fn all(generation: Generation) -> Vec<Tool> {
     let mut tools = file_tools();
     tools.extend(session_tools(generation));
     tools.extend(memory_tools());

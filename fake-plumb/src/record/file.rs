@@ -21,19 +21,11 @@ use crate::time;
 /// How long an ended record stays (facts, section 4).
 pub(crate) const ENDED_STAYS: Duration = Duration::from_hours(24);
 
-/// How a record reaches its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writing {
-    Renamed,
-    /// In place, in two halves: a fault.
-    Torn,
-}
-
 /// The sessions directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     dir: PathBuf,
-    writing: Writing,
+    faults: Faults,
 }
 
 impl Store {
@@ -48,12 +40,10 @@ impl Store {
             .recursive(true)
             .mode(0o755)
             .create(&dir)?;
-        let writing = if faults.has(Fault::TornRecord) {
-            Writing::Torn
-        } else {
-            Writing::Renamed
-        };
-        Ok(Self { dir, writing })
+        Ok(Self {
+            dir,
+            faults: faults.clone(),
+        })
     }
 
     fn path(&self, id: &SessionId) -> PathBuf {
@@ -72,10 +62,17 @@ impl Store {
 
     /// Writes a record so that a reader sees the old text or the new one, never a part.
     pub(crate) fn save(&self, record: &Record) -> io::Result<()> {
-        let mut text = serde_json::to_string_pretty(record)?;
+        let mut text = if self.faults.has(Fault::RecordOutsideNamespace) {
+            serde_json::to_string_pretty(&Record {
+                namespace: None,
+                ..record.clone()
+            })?
+        } else {
+            serde_json::to_string_pretty(record)?
+        };
         text.push('\n');
         let _lock = self.lock()?;
-        if self.writing == Writing::Torn {
+        if self.faults.has(Fault::TornRecord) {
             return self.save_torn(&record.id, &text);
         }
         let mut temp = tempfile::Builder::new()

@@ -60,9 +60,9 @@ impl Registry {
         let Some(record) = known.get_mut(id) else {
             return;
         };
-        let before = serde_json::to_value(&*record).ok();
+        let before = record.clone();
         change(record);
-        if serde_json::to_value(&*record).ok() != before {
+        if *record != before {
             self.write(record);
         }
     }

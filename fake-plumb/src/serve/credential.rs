@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::assumed;
 use crate::dirs::Dirs;
-use crate::mcp::key;
+use crate::mcp::{frame, key};
 use crate::namespace::Token;
 use crate::resume::{Credential, ProofKey, hash, key_path};
 
@@ -82,8 +82,8 @@ impl Keeper {
             && let Some(credential) = self.stored(&conversation)
         {
             self.has_presented = true;
-            let meta = params.entry("_meta").or_insert_with(|| json!({}));
-            meta[key::CREDENTIAL] = json!(credential.reveal());
+            let shown = json!(credential.reveal());
+            frame::meta_of(params).insert(key::CREDENTIAL.to_owned(), shown);
         }
         Some(conversation)
     }

@@ -152,23 +152,23 @@ impl Proxy<'_> {
     /// Says who this serve is, where it stands and which namespace it joins.
     fn introduce(&self, params: &mut Map<String, Value>) {
         let generation = self.setting.generation;
-        let meta = params.entry("_meta").or_insert_with(|| json!({}));
-        meta[key::PROXY] = json!(self.id);
+        let meta = frame::meta_of(params);
+        meta.insert(key::PROXY.to_owned(), json!(self.id));
         let here = if generation.hints_working_directory() {
             std::env::current_dir().ok()
         } else {
             None
         };
         if let Some(workspace) = self.options.workspace.clone().or(here) {
-            meta[key::WORKSPACE] = json!(workspace);
+            meta.insert(key::WORKSPACE.to_owned(), json!(workspace));
         }
-        meta[key::ALLOW_DIRS] = json!(self.options.allow_dirs);
+        meta.insert(key::ALLOW_DIRS.to_owned(), json!(self.options.allow_dirs));
         if generation.has_resume() {
-            meta[key::PROXY_VERSION] = json!(generation.version());
-            meta[key::CONSUMER] = json!(1);
+            meta.insert(key::PROXY_VERSION.to_owned(), json!(generation.version()));
+            meta.insert(key::CONSUMER.to_owned(), json!(1));
         }
         if let Some(token) = &self.options.token {
-            meta[assumed::NAMESPACE_META] = json!(token.reveal());
+            meta.insert(assumed::NAMESPACE_META.to_owned(), json!(token.reveal()));
         }
     }
 
@@ -273,10 +273,10 @@ impl Proxy<'_> {
         let Some(mut params) = self.handshake.clone() else {
             return Ok(Some(lines));
         };
-        let meta = params.entry("_meta").or_insert_with(|| json!({}));
+        let meta = frame::meta_of(&mut params);
         for (name, value) in [(key::SESSION, &self.session), (key::PINNED, &self.pinned)] {
             if let Some(value) = value {
-                meta[name] = value.clone();
+                meta.insert(name.to_owned(), value.clone());
             }
         }
         let request =

@@ -69,7 +69,8 @@ pub(crate) fn connect(setting: &Setting, dirs: &Dirs) -> Result<UnixStream, Spaw
 pub(crate) fn start(setting: &Setting, dirs: &Dirs) -> Result<(), SpawnError> {
     listen::check(dirs)?;
     let _lock = listen::lock(&dirs.spawn_lock(), FlockArg::LockExclusive)?;
-    if UnixStream::connect(dirs.socket()).is_ok() {
+    // The control socket is bound last, and a look at it leaves no record.
+    if UnixStream::connect(dirs.control()).is_ok() {
         return Ok(());
     }
     let child = spawn(setting)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::world::{Client, World};
 
@@ -41,6 +41,56 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => who.prop_map(|who| Step::KillServe { who }),
         1 => Just(Step::KillDaemon),
     ]
+}
+
+/// A key that some part of the fake looks at.
+fn any_key() -> impl Strategy<Value = String> {
+    let known = [
+        "_meta",
+        "arguments",
+        "name",
+        "protocolVersion",
+        "clientInfo",
+        "capabilities",
+    ];
+    proptest::sample::select(known.to_vec()).prop_map(str::to_owned)
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let words = [
+        "session_start",
+        "check_messages",
+        "leave_note",
+        "git",
+        "x",
+        "",
+        "/",
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        proptest::sample::select(words.to_vec()).prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        let keys = [
+            "session_id",
+            "workspace",
+            "plumb_agent",
+            "plumb_hook_proof",
+            "body",
+            "dev.plumbkit/namespace",
+        ];
+        let pairs = (
+            proptest::sample::select(keys.to_vec()).prop_map(str::to_owned),
+            inner.clone(),
+        );
+        prop_oneof![
+            proptest::collection::vec(inner, 0..3).prop_map(Value::from),
+            proptest::collection::vec(pairs, 0..4)
+                .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+        ]
+    })
 }
 
 fn connect(world: &World, ws: &std::path::Path, who: usize) -> (Client, String) {
@@ -152,6 +202,21 @@ proptest! {
             prop_assert!(!seen[realm].contains(&format!("in-{}", names[other])), "{}", seen[realm]);
             prop_assert!(!seen[realm].contains(": 2 live"), "{}", seen[realm]);
         }
+    }
+
+    #[test]
+    fn any_json_in_the_place_of_parameters_leaves_serve_and_daemon_alive(
+        method in prop_oneof![Just("initialize"), Just("tools/call"), Just("tools/list")],
+        params in proptest::collection::vec((any_key(), any_json()), 0..6),
+    ) {
+        let world = World::of("0.25");
+        let ws = world.workspace("a");
+        let mut client = world.client(&ws);
+        let params: Map<String, Value> = params.into_iter().collect();
+        // Whatever is answered, something is.
+        client.request(method, Value::Object(params));
+        let answer = client.request("ping", json!({}));
+        prop_assert!(answer.get("result").is_some());
     }
 
     #[test]

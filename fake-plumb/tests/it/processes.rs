@@ -1,11 +1,12 @@
 //! Processes: who starts, ends and describes the daemon, and whom nobody may touch.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::world::{Daemon, World, plain_error, until};
+use crate::world::{Client, Daemon, World, plain_error, until};
 
 #[test]
 fn restart_starts_one_replaces_one_and_stop_ends_it() {
@@ -78,34 +79,47 @@ fn a_second_daemon_leaves_with_one_line_and_exit_0() {
 }
 
 #[test]
-fn the_daemon_has_its_own_session_and_the_name_it_was_called_by() {
+fn the_daemon_has_its_own_session_and_the_name_that_serve_was_called_by() {
     let world = World::of("0.25");
     let ws = world.workspace("a");
-    let _client = world.client(&ws);
+    let mut command = world.command(&["serve"]);
+    command.arg0("another-name").current_dir(&ws);
+    let mut client = Client::spawn(command);
+    client.shake_hands();
     let pid = world.daemon().unwrap().pid;
     let argv = fs::read(format!("/proc/{pid}/cmdline")).unwrap();
-    let argv: Vec<_> = argv
-        .split(|byte| *byte == 0)
-        .filter(|arg| !arg.is_empty())
-        .collect();
-    assert_eq!(
-        argv,
-        [env!("CARGO_BIN_EXE_fake-plumb").as_bytes(), b"daemon"]
-    );
+    assert_eq!(argv, b"another-name\0daemon\0");
     assert_eq!(
         fs::read_link(format!("/proc/{pid}/cwd")).unwrap(),
         std::path::Path::new("/")
     );
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let session = stat
-        .rsplit_once(')')
-        .unwrap()
-        .1
-        .split_whitespace()
-        .nth(3)
-        .unwrap()
-        .to_owned();
-    assert_eq!(session, pid.to_string());
+    let fields = stat.rsplit_once(')').unwrap().1;
+    // Fields after the name: state, parent, group, session.
+    assert_eq!(fields.split_whitespace().nth(3).unwrap(), pid.to_string());
+}
+
+#[test]
+fn the_middle_generation_has_proofs_and_mail_and_no_namespaces() {
+    let world = World::of("0.24");
+    let ws = world.workspace("a");
+    let mut client = world.client(&ws);
+    client.ok(
+        "session_start",
+        json!({ "session_id": "one", "workspace": ws, "mail": "preview" }),
+    );
+    for command in ["namespace", "service"] {
+        let cli = world.run(&[command]);
+        assert!(
+            cli.code() == 1 && cli.error().contains("unknown command"),
+            "{cli:?}"
+        );
+    }
+    let event = json!({
+        "session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "mcp__plumb__session_start", "tool_input": {},
+    });
+    let cli = world.run_with(&["hooks", "run-claude"], &[], &event.to_string());
+    assert!(cli.out().contains("plumb_hook_proof"), "{cli:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
@@ -216,7 +217,13 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
+        // A serve that is just starting a daemon ends once that is up, so the world's own end finds it; a kill
+        // would leave a daemon on its way that nobody knows of.
         self.stdin = None;
+        let deadline = Instant::now() + PATIENCE;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         self.child.kill().ok();
         self.child.wait().ok();
     }

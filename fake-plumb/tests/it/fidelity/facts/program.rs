@@ -157,6 +157,7 @@ fn after_a_killed_daemon_serve_has_the_session_again_and_its_declaration_is_lost
 #[test]
 fn the_claude_hook_of_this_generation_is_silent_before_a_tool() {
     let world = World::for_fidelity();
+    let _daemon = world.client(&world.workspace("a"));
     let event = |name: &str| {
         json!({ "session_id": "s-1", "hook_event_name": name, "tool_name": "mcp__plumb__session_start", "tool_input": {} }).to_string()
     };

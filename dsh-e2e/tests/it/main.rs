@@ -1,0 +1,7 @@
+//! End-to-end tests of the shipped binary. They drive real dsh wherever dsh is meant.
+
+mod ends;
+mod main_job;
+mod refusals;
+mod room;
+mod tripwire;
