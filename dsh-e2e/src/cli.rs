@@ -25,6 +25,8 @@ pub(crate) enum Verb {
     Check(CheckOptions),
     /// Judge stored evidence again
     Judge(JudgeOptions),
+    /// Show the clauses that pinned builds are known to break
+    Deviations,
     /// Fetch pinned builds of dsh into the cache
     Provision(ProvisionOptions),
     /// Look at what the identity plugin depends on, on the builds themselves
@@ -256,6 +258,16 @@ pub(crate) enum Hidden {
         to: PathBuf,
         #[arg(long)]
         name: String,
+    },
+    /// Talks JSON-RPC to an agent that it starts
+    #[command(hide = true)]
+    Talk {
+        #[arg(long)]
+        requests: PathBuf,
+        #[arg(long)]
+        outcomes: PathBuf,
+        #[arg(last = true)]
+        command: Vec<String>,
     },
     /// Leaves a note at plumb
     #[command(hide = true)]

@@ -10,6 +10,7 @@ use harness::exit::Exit;
 use harness::probe::effect::effect;
 use harness::probe::hold::{Held, Hold, hold};
 use harness::probe::surroundings::probe;
+use harness::probe::talk::{Talk, talk};
 use harness::supervise::{supervisor, warden};
 use harness::tap::{self, Tap};
 
@@ -49,6 +50,17 @@ pub(crate) fn main(verb: Hidden) -> ExitCode {
         Hidden::Effect { to, name } => effect(&to, &name)
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| error.to_string()),
+        Hidden::Talk {
+            requests,
+            outcomes,
+            command,
+        } => talk(&Talk {
+            requests,
+            outcomes,
+            command,
+        })
+        .map(ExitCode::from)
+        .map_err(|error| error.to_string()),
         Hidden::Note {
             plumb,
             workspace,

@@ -2,8 +2,10 @@
 
 use std::io::Write as _;
 
+use harness::agent::dsh::builds;
+use harness::contract;
 use harness::exit::Exit;
-use harness::library;
+use harness::library::{self, Entry};
 use serde_json::json;
 
 use crate::check::shown;
@@ -14,6 +16,9 @@ use crate::refusal::Refusal;
 pub(crate) fn main(options: &ListOptions) -> Result<Exit, Refusal> {
     let entries =
         library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
+    if options.clauses {
+        return clauses(&entries, options);
+    }
     if entries.is_empty() {
         return Ok(Exit::NothingChecked);
     }
@@ -53,4 +58,30 @@ pub(crate) fn main(options: &ListOptions) -> Result<Exit, Refusal> {
         }
     }
     Ok(Exit::AsExpected)
+}
+
+/// Lists the clauses and what proves them; with `--check` what is not mapped is a failure.
+fn clauses(entries: &[Entry], options: &ListOptions) -> Result<Exit, Refusal> {
+    let contract = contract::contract().map_err(Refusal::broken)?;
+    let scenarios: Vec<_> = entries.iter().map(|entry| entry.scenario.clone()).collect();
+    let builds = builds().map_err(Refusal::broken)?;
+    let ledger = contract::ledger(&contract, &scenarios, &builds);
+    let text = match options.format {
+        Format::Plain => contract::page(&ledger),
+        Format::Json => format!("{:#}\n", contract::json(&ledger)),
+    };
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(Refusal::broken)?;
+    if !options.check {
+        return Ok(Exit::AsExpected);
+    }
+    for problem in &ledger.problems {
+        writeln!(std::io::stderr(), "not mapped: {problem}").map_err(Refusal::broken)?;
+    }
+    Ok(if ledger.problems.is_empty() {
+        Exit::AsExpected
+    } else {
+        Exit::Unexpected
+    })
 }

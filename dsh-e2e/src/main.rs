@@ -5,6 +5,7 @@
 
 mod check;
 mod cli;
+mod deviations;
 mod doctor;
 mod hidden;
 mod judge;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Verb::List(options) => list::main(&options),
         Verb::Check(options) => check::main(&options),
         Verb::Judge(options) => judge::main(&options),
+        Verb::Deviations => deviations::main(),
         Verb::Provision(options) => provision::main(&options),
         Verb::Doctor(options) => doctor::main(&options),
     };

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use harness::agent::dsh::{Check, Network};
 use harness::clock::Moment;
+use harness::contract::{Extent, review};
 use harness::event::Event;
 use harness::exit::Exit;
 use harness::library::{self, Entry};
@@ -166,6 +167,7 @@ async fn all(
         jobs,
         keep: options.keep,
     };
+    let reviews = reviews(options, &tasks, subjects);
     let outcome = drive::drive_all(tasks, &scene, &mut tell).await;
     model.shutdown().await;
     drop(plumbs);
@@ -174,6 +176,9 @@ async fn all(
         writeln!(std::io::stderr(), "warning: {trouble}").ok();
     }
     root.finish(options.keep, &outcome.verdicts);
+    for review in &reviews {
+        tell(review);
+    }
     let assumes = outcome.assumes.clone();
     tell(&Event::Over {
         wall_us: Moment::now().since(origin).0,
@@ -181,11 +186,41 @@ async fn all(
         results: results.to_owned(),
         assumes,
     });
-    let (exit, told) = asked.weigh(exit_of(&outcome), &outcome.verdicts);
+    let exit = match exit_of(&outcome) {
+        Exit::AsExpected if !reviews.is_empty() => Exit::Unexpected,
+        exit => exit,
+    };
+    let (exit, told) = asked.weigh(exit, &outcome.verdicts);
     if let Some(told) = told {
         std::io::stdout().write_all(told.as_bytes()).ok();
     }
     Ok((exit, outcome.verdicts))
+}
+
+/// What is wrong with the reviewed deviations of the builds that are driven.
+fn reviews(options: &RunOptions, tasks: &[Task], subjects: &[Subject]) -> Vec<Event> {
+    let whole = options.only.is_empty()
+        && options.mode.is_empty()
+        && options.controls != Some(ControlsOption::Only);
+    let extent = if whole { Extent::Whole } else { Extent::Part };
+    let today = jiff::Zoned::now().date();
+    subjects
+        .iter()
+        .enumerate()
+        .flat_map(|(idx, subject)| {
+            let runs = tasks
+                .iter()
+                .filter(move |task| task.subject == idx)
+                .map(|task| &task.run);
+            let build = subject.build.name().to_owned();
+            review(&subject.build.deviations, runs, extent, today)
+                .into_iter()
+                .map(move |what| Event::Review {
+                    build: build.clone(),
+                    what,
+                })
+        })
+        .collect()
 }
 
 fn exit_of(outcome: &drive::Outcome) -> Exit {

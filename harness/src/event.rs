@@ -78,6 +78,13 @@ pub enum Event {
         /// What there is of its evidence.
         folder: PathBuf,
     },
+    /// A reviewed list of a build is not as it should be.
+    Review {
+        /// The build.
+        build: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// The run was stopped before its end.
     Stopped {
         /// Why.

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod clock;
+pub mod contract;
 pub mod drive;
 pub mod event;
 pub mod evidence;

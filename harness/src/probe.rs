@@ -1,11 +1,13 @@
-//! Small commands that run inside an agent's bash: a probe of what a child sees, a hold, a counted effect.
+//! Small commands that run inside an agent's bash: a probe of what a child sees, a hold, a counted effect; and one that
+//! runs before an agent and talks to it.
 //!
-//! Run by the hidden verbs `probe`, `hold` and `effect`, by absolute path from a generated script. They take all they
+//! Run by the hidden verbs `probe`, `hold`, `effect` and `talk`, by absolute path from a generated script. They take all they
 //! need from their arguments: nothing of theirs may be in the environment under test.
 
 pub mod effect;
 pub mod hold;
 pub mod surroundings;
+pub mod talk;
 
 use std::{io::Write as _, path::Path};
 

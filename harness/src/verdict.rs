@@ -16,6 +16,8 @@ pub enum Outcome {
     Unobserved,
     /// A reviewed list of the agent says that this agent cannot show the clause.
     NotApplicable,
+    /// The expectation did not hold, in the way that a reviewed list of the agent foretells.
+    Deviates,
 }
 
 /// How a check failed. Each has a code, a cause and a remedy (`explain CODE`).
@@ -66,13 +68,15 @@ pub enum Class {
     Refused,
     /// The evidence of the check was missing.
     Unobserved,
+    /// A reviewed deviation is no longer seen.
+    StaleDeviation,
     /// The harness itself broke.
     Harness,
 }
 
 impl Class {
     /// Every class, in the order of the documentation.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::WrongValue,
         Self::Missing,
         Self::Leaked,
@@ -95,6 +99,7 @@ impl Class {
         Self::SharedConnection,
         Self::Refused,
         Self::Unobserved,
+        Self::StaleDeviation,
         Self::Harness,
     ];
 

@@ -26,7 +26,7 @@ use crate::fault::Fault;
 use crate::log::{Level, Log};
 use crate::logo;
 use crate::mail::Mailroom;
-use crate::mcp::schema;
+use crate::mcp::schema::{self, Tool};
 use crate::namespace::{Book, NamespaceError};
 use crate::record::file::Store;
 use crate::record::registry::Registry;

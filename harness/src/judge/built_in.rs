@@ -11,38 +11,37 @@ use crate::verdict::{Class, Finding};
 
 /// Every built-in finding that applies to the run.
 pub(super) fn findings(reading: &Reading<'_>) -> Vec<Finding> {
-    let clause = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-    let mut findings = vec![
-        super::judged("exit", &clause(&["RUN-8"]), exit(reading)),
-        super::judged("boot", &clause(&["RUN-8"]), boot(reading)),
-        super::judged("mounted", &clause(&["RUN-8"]), mounted(reading)),
-        super::judged("script", &clause(&["RUN-13"]), script(reading)),
-        super::judged("route", &clause(&["RUN-13"]), route(reading)),
-        super::judged("timeline", &clause(&["RUN-8"]), timeline(reading)),
-        super::judged("empty", &clause(&["RUN-7"]), empty(reading)),
+    let mut judged: Vec<(&str, Judged)> = vec![
+        ("exit", exit(reading)),
+        ("boot", boot(reading)),
+        ("mounted", mounted(reading)),
+        ("script", script(reading)),
+        ("route", route(reading)),
+        ("timeline", timeline(reading)),
+        ("empty", empty(reading)),
     ];
     if reading.run.needs_plumb() {
-        findings.push(super::judged(
-            "namespace",
-            &clause(&["RUN-3", "RUN-5"]),
-            namespace(reading),
-        ));
+        judged.push(("namespace", namespace(reading)));
         if !reading.evidence.facts.untapped {
-            findings.push(super::judged(
-                "carried",
-                &clause(&["PLUG-14"]),
-                super::carried::carried(reading),
-            ));
+            judged.push(("carried", super::carried::carried(reading)));
         }
     }
     if !planned_probes(reading).is_empty() {
-        findings.push(super::judged(
-            "canaries",
-            &clause(&["ENV-8"]),
-            canaries(reading),
-        ));
+        judged.push(("canaries", canaries(reading)));
     }
-    findings
+    judged
+        .into_iter()
+        .map(|(check, judged)| super::judged(check, &clauses(check), judged))
+        .collect()
+}
+
+/// The clauses that a built-in check proves.
+fn clauses(check: &str) -> Vec<String> {
+    super::BUILT_IN_CLAUSES
+        .iter()
+        .filter(|(name, _)| *name == check)
+        .flat_map(|(_, ids)| ids.iter().map(|id| (*id).to_owned()))
+        .collect()
 }
 
 /// Each launch ended as it had to.
@@ -334,16 +333,12 @@ fn canaries(reading: &Reading<'_>) -> Judged {
 
 /// The probes that the run's bash calls would write.
 fn planned_probes(reading: &Reading<'_>) -> Vec<String> {
-    let mut names = Vec::new();
-    for step in &reading.run.steps {
-        let Step::Model(model) = step else { continue };
-        for call in model.call.iter().chain(model.calls.iter().flatten()) {
-            for command in call.bash.iter().flatten() {
-                if let Command::Probe(name) | Command::Grandchild(name) = command {
-                    names.push(name.clone());
-                }
-            }
-        }
-    }
-    names
+    reading
+        .run
+        .commands()
+        .filter_map(|command| match command {
+            Command::Probe(name) | Command::Grandchild(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect()
 }

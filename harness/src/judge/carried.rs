@@ -170,7 +170,7 @@ fn driven(reading: &Reading<'_>) -> Vec<String> {
     launches
         .flat_map(|launch| launch.ops.iter().flatten())
         .filter_map(|op| {
-            let name = op.get("name")?.as_str()?;
+            let name = op.rest.get("name")?.as_str()?;
             prefixes
                 .iter()
                 .find_map(|prefix| name.strip_prefix(prefix.as_str()))

@@ -3,7 +3,7 @@
 use crate::evidence::session::SessionLog;
 use crate::evidence::{Evidence, Probe};
 use crate::plan::Run;
-use crate::scenario::{Folder, Place, Value};
+use crate::scenario::{Folder, OutcomeAt, Place, Value};
 use crate::verdict::Class;
 
 use super::BuildFacts;
@@ -126,6 +126,9 @@ impl<'a> Reading<'a> {
             Value::Path(place) => Resolved::Text(self.place(place)?),
             Value::Declared(session) => Resolved::Text(super::plumb::declared_id(session, self)?),
             Value::File(session) => Resolved::Text(self.session(session)?.file.clone()),
+            Value::Location(_) if self.evidence.facts.revision == "note" => Resolved::Absent,
+            Value::Location(session) => Resolved::Text(self.session(session)?.file.clone()),
+            Value::Outcome(at) => self.outcome(at)?,
             Value::Probe(at) => match self.probe(&at.of)?.get(&at.key) {
                 Some(text) => Resolved::Text(text.to_owned()),
                 None => Resolved::Absent,
@@ -133,7 +136,31 @@ impl<'a> Reading<'a> {
         })
     }
 
+    fn outcome(&self, at: &OutcomeAt) -> Result<Resolved, Unseen> {
+        let launch = at.launch.as_deref().unwrap_or("main");
+        let found = self
+            .evidence
+            .outcome(launch, &at.of)
+            .ok_or_else(|| format!("the operation `{}` left no outcome", at.of))?;
+        if found.get("ok") != Some(&serde_json::Value::Bool(true)) {
+            return Err(format!("the operation `{}` failed: {found}", at.of));
+        }
+        let value = found.get("value").and_then(|value| value.pointer(&at.at));
+        Ok(match value {
+            None | Some(serde_json::Value::Null) => Resolved::Absent,
+            Some(value) => Resolved::Text(super::model::plain(value)),
+        })
+    }
+
     fn place(&self, place: &Place) -> Result<String, Unseen> {
+        let folder = self.folder(place)?;
+        Ok(match &place.below {
+            Some(below) => format!("{folder}/{below}"),
+            None => folder,
+        })
+    }
+
+    fn folder(&self, place: &Place) -> Result<String, Unseen> {
         let name = place.launch.as_deref().unwrap_or("main");
         let launch = self
             .evidence
@@ -145,6 +172,11 @@ impl<'a> Reading<'a> {
             Folder::Home => Ok(launch.home.clone()),
             Folder::Workspace => Ok(launch.workspace.clone()),
             Folder::Elsewhere => Ok(launch.elsewhere.clone()),
+            Folder::User => launch
+                .env
+                .get("HOME")
+                .cloned()
+                .ok_or_else(|| format!("the launch `{name}` was given no HOME")),
             Folder::ExplicitHome => launch
                 .explicit_home
                 .clone()

@@ -6,10 +6,13 @@ mod calls;
 mod carried;
 mod context;
 mod controls;
+mod deviation;
 mod environment;
 mod header;
 mod hook;
+mod log;
 mod model;
+mod outcome;
 mod plumb;
 mod tool;
 
@@ -19,6 +22,7 @@ pub use environment::is_managed;
 pub(crate) use plumb::is_minted_for;
 pub use tool::pretty;
 
+use crate::agent::dsh::reviewed::Deviation;
 use crate::evidence::Evidence;
 use crate::plan::Run;
 use crate::scenario::Expect;
@@ -36,6 +40,20 @@ pub const BUILT_IN: [&str; 10] = [
     "namespace",
     "carried",
     "canaries",
+];
+
+/// The clauses that they prove.
+pub const BUILT_IN_CLAUSES: [(&str, &[&str]); 10] = [
+    ("exit", &["RUN-8"]),
+    ("boot", &["RUN-8"]),
+    ("mounted", &["RUN-8"]),
+    ("script", &["RUN-13"]),
+    ("route", &["RUN-13"]),
+    ("timeline", &["RUN-8"]),
+    ("empty", &["RUN-7"]),
+    ("namespace", &["RUN-3", "RUN-5"]),
+    ("carried", &["PLUG-14"]),
+    ("canaries", &["ENV-8"]),
 ];
 
 /// A clause that a build cannot show, with the reviewed reason.
@@ -58,8 +76,12 @@ pub struct BuildFacts {
     pub tool_pins: std::collections::BTreeMap<String, String>,
     /// The pinned set of event types of a bash turn.
     pub event_types: Vec<String>,
+    /// Types of rows that pack others, and may be there.
+    pub packed_types: Vec<String>,
     /// Clauses that the build cannot show.
     pub not_applicable: Vec<NotApplicable>,
+    /// Clauses that the build is known to break.
+    pub deviations: Vec<Deviation>,
     /// Where the pins stand in this project.
     pub pinned_at: String,
 }
@@ -93,6 +115,7 @@ impl BuildFacts {
             boot_warnings: facts.boot.warnings.clone(),
             tool_pins,
             event_types: facts.log.event_types.clone(),
+            packed_types: facts.log.packed_types.clone(),
             not_applicable: build
                 .not_applicable
                 .iter()
@@ -101,6 +124,7 @@ impl BuildFacts {
                     reason: one.reason.clone(),
                 })
                 .collect(),
+            deviations: build.deviations.clone(),
             pinned_at: format!("agents/dsh/{}/{pin}", build.name()),
         }
     }
@@ -140,7 +164,9 @@ fn finding(expect: &Expect, reading: &Reading<'_>) -> Finding {
         let why = "plumb's frames were not written down, as the run was asked".to_owned();
         return not_applicable(expect, vec![why]);
     }
-    judged(&expect.check, &expect.clause, one(expect, reading))
+    let finding = judged(&expect.check, &expect.clause, one(expect, reading));
+    let check = format!("{}:{}", reading.run.id.scenario, expect.check);
+    deviation::weigh(finding, &check, &reading.build.deviations)
 }
 
 /// Whether the expectation is about plumb's wires and not about what plumb recorded.
@@ -174,11 +200,13 @@ fn one(expect: &Expect, reading: &Reading<'_>) -> Judged {
     } else if let Some(wanted) = &expect.header {
         header::header(wanted, reading)
     } else if let Some(wanted) = &expect.logged_tools {
-        header::logged_tools(wanted, reading)
+        log::tools(wanted, reading)
+    } else if let Some(wanted) = &expect.logged_results {
+        log::results(wanted, reading)
     } else if let Some(wanted) = &expect.logged_events {
-        header::logged_events(wanted, reading)
+        log::events(wanted, reading)
     } else if let Some(wanted) = &expect.outcome {
-        header::outcome(wanted, reading)
+        outcome::outcome(wanted, reading)
     } else if let Some(wanted) = &expect.tool_pin {
         tool::pin(wanted, reading)
     } else if let Some(wanted) = &expect.tool_words {

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-pub(crate) use script::launch_of;
 pub use script::{Action, Paths, Scripts, compile, gate, opening};
+pub(crate) use script::{launch_of, shell};
 pub use words::{Vocabulary, VocabularyError};
 
-use crate::scenario::{Case, Expect, Launch, Peer, Red, Scenario, Session, Start, Step};
+use crate::scenario::{Case, Command, Expect, Launch, Peer, Red, Scenario, Session, Start, Step};
 use crate::verdict::Flip;
 
 /// How long a scenario may take when its file does not say: ten times what a bare run of real dsh
@@ -90,6 +90,23 @@ pub struct Run {
 }
 
 impl Run {
+    /// Everything that its bash calls do, whether the model or the driver makes them.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        let scripted = self.steps.iter().filter_map(|step| match step {
+            Step::Model(model) => Some(model.call.iter().chain(model.calls.iter().flatten())),
+            _ => None,
+        });
+        let driven = self
+            .launches
+            .values()
+            .flat_map(|launch| launch.ops.iter().flatten());
+        scripted
+            .flatten()
+            .filter_map(|call| call.bash.as_ref())
+            .chain(driven.filter_map(|op| op.bash.as_ref()))
+            .flatten()
+    }
+
     /// Whether any launch talks to plumb.
     pub fn needs_plumb(&self) -> bool {
         self.launches.values().any(|launch| {

@@ -203,7 +203,7 @@ fn capture(pattern: &str) -> Value {
 }
 
 /// The shell text of a bash call: one line for each command.
-fn shell(commands: &[Command], bin: &Path) -> String {
+pub(crate) fn shell(commands: &[Command], bin: &Path) -> String {
     let script = |verb: &str, name: &str| bin.join(format!("{verb}-{name}")).display().to_string();
     let lines: Vec<String> = commands
         .iter()

@@ -25,6 +25,7 @@ pub fn json_report(verdicts: &[Verdict]) -> Value {
             "fail": count(Outcome::Fail),
             "unobserved": count(Outcome::Unobserved),
             "not_applicable": count(Outcome::NotApplicable),
+            "deviates": count(Outcome::Deviates),
         },
         "verdicts": verdicts,
     })

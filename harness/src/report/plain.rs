@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::event::Event;
-use crate::verdict::{Outcome, Standing, Verdict};
+use crate::verdict::{Class, Outcome, Standing, Verdict};
 
 /// What the plain report remembers between events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +15,7 @@ pub struct Plain {
     unexpected: Vec<String>,
     checks: usize,
     not_applicable: usize,
+    deviates: usize,
     build: Option<String>,
     builds: usize,
 }
@@ -129,6 +130,10 @@ impl Plain {
                     folder.display()
                 );
             }
+            Event::Review { build, what } => {
+                self.unexpected.push(format!("{build}: deviations"));
+                page_of.out = format!(" FAIL deviations: {build}: {what}\n");
+            }
             Event::Stopped { why } => page_of.out = format!("e2e: STOPPED: {why}\n"),
             Event::Over {
                 wall_us,
@@ -175,6 +180,18 @@ impl Plain {
             .filter(|finding| finding.outcome == Outcome::NotApplicable)
             .count();
         page_of.out.push_str(&page(verdict));
+        for finding in &verdict.findings {
+            if finding.outcome == Outcome::Deviates {
+                self.deviates += 1;
+                let class = finding.class.map(Class::code).unwrap_or_default();
+                let _ = writeln!(
+                    page_of.out,
+                    "       deviates: {} ({class}), {}",
+                    finding.check,
+                    finding.symptoms.join("; ").replace('\n', " ")
+                );
+            }
+        }
         if verdict.standing == Standing::Unexpected {
             self.unexpected
                 .push(format!("{}: {}", verdict.build, verdict.scenario));
@@ -191,7 +208,7 @@ impl Plain {
         let seconds = |us: u64| format!("{}.{} s", us / 1_000_000, us % 1_000_000 / 100_000);
         let _ = writeln!(
             text,
-            "{} scenarios and {} controls, {} checks passed{}; {} of wall time, {} of processor time",
+            "{} scenarios and {} controls, {} checks passed{}{}; {} of wall time, {} of processor time",
             self.scenarios,
             self.controls,
             self.checks,
@@ -199,6 +216,11 @@ impl Plain {
                 String::new()
             } else {
                 format!(", {} not applicable", self.not_applicable)
+            },
+            if self.deviates == 0 {
+                String::new()
+            } else {
+                format!(", {} deviate as known", self.deviates)
             },
             seconds(wall_us),
             seconds(cpu_us)

@@ -45,6 +45,8 @@ pub struct Expect {
     pub tool_words: Option<ToolWords>,
     /// The tools of the persisted request header are those of the wire.
     pub logged_tools: Option<SessionOnly>,
+    /// Every tool result that went to the model is in the session's log.
+    pub logged_results: Option<SessionOnly>,
     /// The pinned set of event types in the session's log.
     pub logged_events: Option<SessionOnly>,
     /// Text that no system message may contain.
@@ -79,6 +81,10 @@ pub enum Value {
     File(String),
     /// The one id that a session declared at plumb.
     Declared(String),
+    /// What the revision promises as the location of a session's transcript: its file, or nothing.
+    Location(String),
+    /// A value that a driver operation came back with.
+    Outcome(OutcomeAt),
     /// Not there.
     Absent(Never),
     /// There, whatever it is.
@@ -101,6 +107,8 @@ pub struct Place {
     pub what: Folder,
     /// Of which launch; `main` when left out.
     pub launch: Option<String>,
+    /// A place below it.
+    pub below: Option<String>,
 }
 
 /// Folders that a value can name.
@@ -113,6 +121,8 @@ pub enum Folder {
     Workspace,
     /// A second folder to work in, that no launch starts in.
     Elsewhere,
+    /// Its `HOME`.
+    User,
     /// The home of the explicit row.
     ExplicitHome,
 }
@@ -125,6 +135,18 @@ pub struct ProbeKey {
     pub of: String,
     /// The variable.
     pub key: String,
+}
+
+/// A place in the value of a driver operation.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutcomeAt {
+    /// The launch; `main` when left out.
+    pub launch: Option<String>,
+    /// The label that the operation carries.
+    pub of: String,
+    /// The place, as a JSON pointer.
+    pub at: String,
 }
 
 /// What a probe saw.
@@ -380,6 +402,8 @@ pub struct DriverOutcome {
     pub at: Option<String>,
     /// The value there.
     pub is: Option<toml::Value>,
+    /// Entries that the list there has, beside others.
+    pub contains: Option<Vec<toml::Value>>,
     /// The value there, as a reference.
     pub value: Option<Value>,
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::op::Op;
 use super::step::{Entries, optional_duration};
 
 /// One process of the agent under test.
@@ -20,8 +21,8 @@ pub struct Launch {
     pub sessions_root: Option<String>,
     /// What drives it: the prompt, or a list of operations.
     pub drive: Option<Drive>,
-    /// Operations of the driver, for `drive = "driver"`.
-    pub ops: Option<Vec<toml::Table>>,
+    /// Operations of the driver, or requests.
+    pub ops: Option<Vec<Op>>,
     /// Which MCP rows it has.
     pub mcp: Option<Mcp>,
     /// The name of plumb's server in its row; `plumb` when left out.
@@ -32,7 +33,8 @@ pub struct Launch {
     pub finds_plumb: Option<Finding>,
     /// Symbolic links made in its home: path to target.
     pub links: Option<Entries>,
-    /// Further rows: `saboteur:NAME` or the name of a row in the agent's folder, with its config.
+    /// Further rows: `saboteur:NAME` or the name of a row in the agent's folder, with its config. In it, a table
+    /// `{ path = { what = … } }` stands for that folder.
     pub rows: Option<BTreeMap<String, toml::Table>>,
     /// Ambient variables of the process, beside the planted ones.
     pub env: Option<Entries>,
@@ -40,7 +42,7 @@ pub struct Launch {
     pub unset: Option<Vec<String>>,
     /// When it starts.
     pub start: Option<Start>,
-    /// The session that it resumes from outside, by the build's own flag.
+    /// The id of the session that it resumes from outside, by the build's own flag.
     pub resume: Option<String>,
     /// The launch whose home and workspace it shares.
     pub shares: Option<String>,
@@ -93,6 +95,8 @@ pub enum Drive {
     Prompt,
     /// The driver plugin and its operations.
     Driver,
+    /// JSON-RPC on its standard streams; the operations are requests, `params` and all.
+    Rpc,
 }
 
 /// Which MCP rows a launch has.

@@ -5,6 +5,7 @@
 
 mod expect;
 mod launch;
+mod op;
 mod step;
 mod valid;
 
@@ -16,10 +17,11 @@ use serde::Deserialize;
 
 pub use expect::{
     Absent, Calls, Compare, Declared, DriverOutcome, Effects, Environment, Expect, Folder, Header,
-    Hook, LogLines, ModelSaw, Never, Pins, Place, ProbeKey, Records, Secrets, SessionOnly, SystemPrompt, ToolPin,
-    ToolResult, ToolWords, Value, Warnings,
+    Hook, LogLines, ModelSaw, Never, OutcomeAt, Pins, Place, ProbeKey, Records, Secrets,
+    SessionOnly, SystemPrompt, ToolPin, ToolResult, ToolWords, Value, Warnings,
 };
 pub use launch::{Drive, Finding, Home, Identity, Launch, Mcp, Persistence, Session, Start};
+pub use op::Op;
 pub use step::{
     Addressee, Call, Collect, Command, Entries, Fact, Gate, Model, Named, Note, Open, Signal, Step,
 };

@@ -235,6 +235,7 @@ fn kinds(expect: &Expect) -> usize {
         expect.tool_pin.is_some(),
         expect.tool_words.is_some(),
         expect.logged_tools.is_some(),
+        expect.logged_results.is_some(),
         expect.logged_events.is_some(),
         expect.system_prompt.is_some(),
         expect.compare.is_some(),

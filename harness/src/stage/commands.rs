@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{Place, Stage, StageError, Start, World, put};
 use crate::plan::Run;
 use crate::plumb::secret::Secret;
-use crate::scenario::{Command, Step};
+use crate::scenario::Command;
 
 /// How long a hold waits before it gives up: far above any gate, so that a forgotten hold still ends.
 const HOLD_LIMIT_S: u32 = 300;
@@ -38,47 +38,42 @@ pub enum Tapping {
 /// Writes the commands that the timeline names.
 pub(super) fn write(stage: &Stage, run: &Run, world: &World<'_>) -> Result<(), StageError> {
     let program = quoted(&world.program.display().to_string());
-    for step in &run.steps {
-        let Step::Model(model) = step else { continue };
-        for call in model.call.iter().chain(model.calls.iter().flatten()) {
-            for command in call.bash.iter().flatten() {
-                let (file, line) = match command {
-                    Command::Probe(name) | Command::Grandchild(name) => {
-                        let to = quoted(&stage.probe(name).display().to_string());
-                        (
-                            format!("probe-{name}"),
-                            format!("exec {program} probe --to {to}"),
-                        )
-                    }
-                    Command::Hold(name) => {
-                        let (ready, open) = stage.hold(name);
-                        let (ready, open) = (
-                            quoted(&ready.display().to_string()),
-                            quoted(&open.display().to_string()),
-                        );
-                        (
-                            format!("hold-{name}"),
-                            format!(
-                                "exec {program} hold --ready {ready} --until {open} --limit {HOLD_LIMIT_S}"
-                            ),
-                        )
-                    }
-                    Command::Effect(name) => {
-                        let to = quoted(&stage.caught.join("counted.jsonl").display().to_string());
-                        (
-                            format!("effect-{name}"),
-                            format!("exec {program} effect --to {to} --name {name}"),
-                        )
-                    }
-                    Command::Launch(_) | Command::Shell(_) => continue,
-                };
-                put(
-                    &stage.bin.join(file),
-                    &format!("#!/bin/sh\n{line}\n"),
-                    0o700,
-                )?;
+    for command in run.commands() {
+        let (file, line) = match command {
+            Command::Probe(name) | Command::Grandchild(name) => {
+                let to = quoted(&stage.probe(name).display().to_string());
+                (
+                    format!("probe-{name}"),
+                    format!("exec {program} probe --to {to}"),
+                )
             }
-        }
+            Command::Hold(name) => {
+                let (ready, open) = stage.hold(name);
+                let (ready, open) = (
+                    quoted(&ready.display().to_string()),
+                    quoted(&open.display().to_string()),
+                );
+                (
+                    format!("hold-{name}"),
+                    format!(
+                        "exec {program} hold --ready {ready} --until {open} --limit {HOLD_LIMIT_S}"
+                    ),
+                )
+            }
+            Command::Effect(name) => {
+                let to = quoted(&stage.caught.join("counted.jsonl").display().to_string());
+                (
+                    format!("effect-{name}"),
+                    format!("exec {program} effect --to {to} --name {name}"),
+                )
+            }
+            Command::Launch(_) | Command::Shell(_) => continue,
+        };
+        put(
+            &stage.bin.join(file),
+            &format!("#!/bin/sh\n{line}\n"),
+            0o700,
+        )?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::operations::{OPERATIONS, OUTCOMES};
 use super::{Place, Stage, Start, World};
 use crate::plan::{Run, opening};
 use crate::scenario::{Drive, Finding, Home, Launch};
@@ -90,15 +91,28 @@ pub(super) fn start(
         env.remove(key);
     }
     let recipe = &world.build.facts.launch;
-    let mut argv = vec![
+    let drive = launch.drive.unwrap_or(Drive::Prompt);
+    let mut argv = match drive {
+        Drive::Rpc => vec![
+            text(world.program),
+            "talk".to_owned(),
+            "--requests".to_owned(),
+            text(&place.out.join(OPERATIONS)),
+            "--outcomes".to_owned(),
+            text(&place.out.join(OUTCOMES)),
+            "--".to_owned(),
+        ],
+        Drive::Prompt | Drive::Driver => Vec::new(),
+    };
+    argv.extend([
         text(&world.installed.executable),
         recipe.profile_flag.clone(),
-        super::home::PROFILE.to_owned(),
-    ];
+        place.profile.clone(),
+    ]);
     if let (Some(session), Some(flag)) = (&launch.resume, &recipe.resume_flag) {
         argv.extend([flag.clone(), session.clone()]);
     }
-    if launch.drive.unwrap_or(Drive::Prompt) == Drive::Prompt {
+    if drive == Drive::Prompt {
         argv.push(opening(&root_session(run, name)));
     }
     Start {

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::operations::{OPERATIONS, OUTCOMES, operations, placed};
 use super::{Place, Stage, StageError, World, make, put};
-use crate::plan::{Run, opening};
+use crate::plan::Run;
 use crate::scenario::{Drive, Finding, Home, Identity, Launch, Mcp, Persistence};
-
-/// The profile's name.
-pub(super) const PROFILE: &str = "e2e";
 
 /// Rows, in the order in which they are laid.
 pub type Rows = Vec<Value>;
@@ -55,10 +53,10 @@ pub(super) fn write(
     place: &Place,
     world: &World<'_>,
 ) -> Result<(), StageError> {
-    let profile = place.home.join("profiles").join(PROFILE);
+    let profile = place.home.join("profiles").join(&place.profile);
     make(&profile)?;
     links(launch, place)?;
-    let driven = launch.drive == Some(Drive::Driver);
+    let drive = launch.drive.unwrap_or(Drive::Prompt);
     let identity = launch.identity.unwrap_or(Identity::None);
     let worse = stage.worse_identity();
     let plugin = match run.plugin_patch {
@@ -66,8 +64,10 @@ pub(super) fn write(
         None => world.identity,
     };
     let mut bundles = vec![json!("@deepseek-ai/dsh-base")];
-    if !driven {
-        bundles.push(json!("@deepseek-ai/dsh-headless"));
+    match drive {
+        Drive::Prompt => bundles.push(json!("@deepseek-ai/dsh-headless")),
+        Drive::Rpc => bundles.push(json!("@deepseek-ai/dsh-sdk-app")),
+        Drive::Driver => {}
     }
     let mut dependencies = json!({});
     if matches!(identity, Identity::Bundle | Identity::Both) {
@@ -89,7 +89,7 @@ pub(super) fn write(
 
     let base_url = world.models.get(name).map_or("", String::as_str);
     let mut rows = headless_rows(base_url, run.stream_idle.as_millis());
-    rows.extend(persistence(launch));
+    rows.extend(persistence(launch, place));
     if launch.home == Some(Home::Explicit)
         && let Some(explicit) = &place.explicit_home
     {
@@ -113,14 +113,17 @@ pub(super) fn write(
     for (row, config) in launch.rows.iter().flatten() {
         rows.push(named(stage, row, config, world)?);
     }
-    if driven {
+    let ops = place.out.join(OPERATIONS);
+    if drive != Drive::Prompt {
+        let told = operations(stage, launch, &world.build.facts.tools.bash);
+        put(&ops, &format!("{told:#}\n"), 0o600)?;
+    }
+    if drive == Drive::Driver {
         copy(&world.plugins.join("driver"), &profile.join("driver"))?;
-        let ops = place.out.join("ops.json");
-        put(&ops, &format!("{:#}\n", operations(stage, launch)), 0o600)?;
         rows.push(json!({"insert": [{
             "id": "dsh-e2e-driver",
             "name": format!("file://{}", profile.join("driver/index.mjs").display()),
-            "config": {"ops": ops, "out": place.out.join("outcomes.jsonl")},
+            "config": {"ops": ops, "out": place.out.join(OUTCOMES)},
         }]}));
     }
     put(
@@ -143,8 +146,9 @@ fn plugin_options(stage: &Stage, run: &Run, launch: &Launch, plugin: &Path) -> V
     options
 }
 
-fn persistence(launch: &Launch) -> Rows {
-    let root = launch.sessions_root.as_deref().unwrap_or("sessions");
+fn persistence(launch: &Launch, place: &Place) -> Rows {
+    // A relative root would count from the working directory (measured).
+    let root = &place.sessions;
     match launch.persistence.unwrap_or(Persistence::Jsonl) {
         Persistence::Jsonl if launch.sessions_root.is_none() => Vec::new(),
         Persistence::Jsonl => {
@@ -214,7 +218,7 @@ fn named(
     }) else {
         return Ok(match config.get("disabled") {
             Some(toml::Value::Boolean(true)) => json!({"id": row, "disabled": true}),
-            _ => json!({"id": row, "config": config}),
+            _ => json!({"id": row, "config": placed(json!(config), stage)}),
         });
     };
     let folder = world.plugins.join(folder);
@@ -226,61 +230,11 @@ fn named(
         }
         .into());
     }
-    let mut config = json!(config);
+    let mut config = placed(json!(config), stage);
     config["witness"] = json!(stage.caught.join("sabotage.jsonl"));
     Ok(
         json!({"insert": [{"id": row.replace(':', "-"), "name": format!("file://{}", file.display()), "config": config}]}),
     )
-}
-
-/// The driver's list: what the scenario states, with the openings of its sessions as their prompts.
-fn operations(stage: &Stage, launch: &Launch) -> Value {
-    let ops: Vec<Value> = launch
-        .ops
-        .iter()
-        .flatten()
-        .map(|op| {
-            let mut op = placed(json!(op), stage);
-            let prompts = matches!(
-                op.get("op").and_then(Value::as_str),
-                Some("prompt" | "prompt_start")
-            );
-            if prompts && op.get("text").is_none() {
-                let session = op
-                    .get("opening")
-                    .or_else(|| op.get("session"))
-                    .and_then(Value::as_str);
-                op["text"] = json!(opening(session.unwrap_or("main")));
-            }
-            if let Some(object) = op.as_object_mut() {
-                object.remove("opening");
-            }
-            op
-        })
-        .collect();
-    Value::Array(ops)
-}
-
-/// The same value with every `{ path = { what = … } }` replaced by the folder it stands for.
-fn placed(value: Value, stage: &Stage) -> Value {
-    match value {
-        Value::Object(map) => {
-            let folder = (map.len() == 1)
-                .then(|| map.get("path").cloned())
-                .flatten()
-                .and_then(|place| serde_json::from_value(place).ok())
-                .and_then(|place| stage.folder(&place));
-            match folder {
-                Some(folder) => json!(folder),
-                None => map
-                    .into_iter()
-                    .map(|(key, value)| (key, placed(value, stage)))
-                    .collect(),
-            }
-        }
-        Value::Array(items) => items.into_iter().map(|item| placed(item, stage)).collect(),
-        other => other,
-    }
 }
 
 /// The entry of a plugin's folder, from its package.json.

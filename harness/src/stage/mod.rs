@@ -5,6 +5,7 @@
 mod commands;
 mod environment;
 mod home;
+mod operations;
 mod patch;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub struct Place {
     pub tmp: PathBuf,
     /// The folder that really is its home, whatever spelling it is told.
     pub home: PathBuf,
+    /// The name of its profile.
+    pub profile: String,
     /// The home that its explicit row names, if it has one.
     pub explicit_home: Option<PathBuf>,
     /// Its working directory.
@@ -164,7 +167,12 @@ impl Stage {
             scenario::Folder::Home => &of.home,
             scenario::Folder::Workspace => &of.workspace,
             scenario::Folder::Elsewhere => &of.elsewhere,
+            scenario::Folder::User => &of.user,
             scenario::Folder::ExplicitHome => of.explicit_home.as_ref()?,
+        };
+        let path = match &place.below {
+            Some(below) => path.join(below),
+            None => path.clone(),
         };
         Some(path.display().to_string())
     }
@@ -214,6 +222,8 @@ fn place(root: &Path, name: &str, launch: &Launch, earlier: &BTreeMap<String, Pl
         None => home.join("sessions"),
     };
     Place {
+        // A profile is written for one launch: two that share a home must not write over each other.
+        profile: shared.map_or_else(|| "e2e".to_owned(), |_| format!("e2e-{name}")),
         tmp: own.join("tmp"),
         out: own.join("out"),
         explicit_home: (launch.home == Some(Home::Explicit)).then(|| own.join("explicit-home")),

@@ -111,6 +111,9 @@ pub struct Log {
     /// The event types of the pinned bash turn, sorted.
     #[serde(default)]
     pub event_types: Vec<String>,
+    /// The types of rows into which the log packs a run of others; how many there are depends on the stream.
+    #[serde(default)]
+    pub packed_types: Vec<String>,
 }
 
 /// The names of tools and of their arguments.

@@ -36,6 +36,9 @@ pub struct NotApplicable {
 pub struct Deviation {
     /// The clause, as the contract numbers it.
     pub clause: String,
+    /// The checks that show it, as `family/stem:check`; every check of the clause when left out.
+    #[serde(default)]
+    pub checks: Vec<String>,
     /// The failure class that is expected of its checks, by its code.
     pub class: String,
     /// What was seen.
@@ -56,6 +59,14 @@ impl TryFrom<String> for LastDay {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse().map(Self)
+    }
+}
+
+impl Deviation {
+    /// Whether it is about this check of this clause.
+    pub fn is_of(&self, check: &str, clause: &str) -> bool {
+        self.clause == clause
+            && (self.checks.is_empty() || self.checks.iter().any(|one| one == check))
     }
 }
 
