@@ -34,7 +34,9 @@ impl Asked {
             .map(|text| {
                 Regex::new(text).map_err(|error| {
                     Refusal::new(
-                        format!("E2E_EXPECT_FAIL_MATCH: `{text}` is no regular expression: {error}"),
+                        format!(
+                            "E2E_EXPECT_FAIL_MATCH: `{text}` is no regular expression: {error}"
+                        ),
                         "write `^ FAIL reconnect: `",
                     )
                 })

@@ -2,6 +2,7 @@
 
 mod ends;
 mod main_job;
+mod red_control;
 mod refusals;
 mod room;
 mod tripwire;

@@ -155,7 +155,11 @@ fn arguments(
     reading: &Reading<'_>,
     judged: &mut Judged,
 ) -> Result<(), String> {
-    let positions: BTreeSet<&String> = wanted.arguments.keys().chain(wanted.values.keys()).collect();
+    let positions: BTreeSet<&String> = wanted
+        .arguments
+        .keys()
+        .chain(wanted.values.keys())
+        .collect();
     for position in positions {
         let Some((idx, call)) = at(position, calls, judged) else {
             continue;
@@ -172,7 +176,10 @@ fn arguments(
             let seen = call.arguments.get(key).map_or("nothing".to_owned(), plain);
             judged.fail(
                 class,
-                format!("call {idx} ({}) has {key} {seen}, {expected} expected", call.tool),
+                format!(
+                    "call {idx} ({}) has {key} {seen}, {expected} expected",
+                    call.tool
+                ),
             );
         };
         for (key, expected) in &literal {
@@ -253,4 +260,106 @@ fn most_at_once(calls: &[Carried<'_>]) -> usize {
         })
         .max()
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::calls;
+    use crate::judge::wires::{MINTED, Sent, connection, judged};
+    use crate::scenario::Calls;
+    use crate::verdict::Class;
+
+    fn declaration() -> Sent {
+        (
+            "session_start",
+            json!({"session_id": MINTED, "mail": "preview"}),
+            "hello",
+            Value::Null,
+        )
+    }
+
+    #[track_caller]
+    fn check(wanted: &str, sent: &[Sent], expected: Option<Class>) {
+        let wanted: Calls = toml::from_str(&format!("session = 'main'\n{wanted}")).unwrap();
+        let judged = judged(vec![connection(sent)], Vec::new(), |reading| {
+            calls(&wanted, reading)
+        });
+        assert_eq!(judged.unobserved, None);
+        let class = judged.symptoms.first().map(|(class, _)| *class);
+        assert_eq!(class, expected, "{:?}", judged.symptoms);
+    }
+
+    #[test]
+    fn a_call_too_many_too_few_or_in_another_order_is_told_apart() {
+        let read: Sent = ("read_file", json!({}), "text", Value::Null);
+        let two = [declaration(), read.clone()];
+        let all = "calls = ['session_start', 'read_file']";
+        check(all, &two, None);
+        check(all, &[declaration()], Some(Class::Missing));
+        check(
+            all,
+            &[declaration(), read.clone(), read.clone()],
+            Some(Class::Duplicate),
+        );
+        check(
+            "calls = ['read_file', 'session_start']",
+            &two,
+            Some(Class::Order),
+        );
+        check("calls = []", &two, Some(Class::Leaked));
+    }
+
+    #[test]
+    fn an_argument_that_differs_lacks_or_was_not_stated_is_told_apart() {
+        let one = [declaration()];
+        let with = |arguments: &str| {
+            format!("calls = ['session_start']\nexactly = true\narguments.0 = {{ {arguments} }}")
+        };
+        let id = format!("session_id = '{MINTED}'");
+        check(&with(&format!("{id}, mail = 'preview'")), &one, None);
+        check(
+            &with(&format!("{id}, mail = 'claim'")),
+            &one,
+            Some(Class::WrongValue),
+        );
+        check(&with(&id), &one, Some(Class::Leaked));
+        let proof =
+            "calls = ['session_start']\nvalues.0 = { plumb_hook_proof = { present = 'always' } }";
+        check(proof, &one, Some(Class::Missing));
+        let answers = "calls = ['session_start']\nanswers = { 0 = 'bye' }";
+        check(answers, &one, Some(Class::WrongValue));
+    }
+
+    #[test]
+    fn a_stamp_too_many_and_one_too_few_are_told_apart() {
+        let stamped = (
+            "git",
+            json!({}),
+            "",
+            json!({"dev.plumbkit/logical-agent": MINTED}),
+        );
+        let sent = [declaration(), stamped];
+        let all = "calls = ['session_start', 'git']";
+        check(&format!("{all}\nstamped = [1]"), &sent, None);
+        check(&format!("{all}\nstamped = []"), &sent, Some(Class::Leaked));
+        check(
+            &format!("{all}\nstamped = [0, 1]"),
+            &sent,
+            Some(Class::Missing),
+        );
+    }
+
+    #[test]
+    fn calls_that_follow_each_other_are_not_under_way_at_once() {
+        let sent = [declaration(), ("git", json!({}), "", Value::Null)];
+        let all = "calls = ['session_start', 'git']";
+        check(&format!("{all}\nat_once = 1"), &sent, None);
+        check(
+            &format!("{all}\nat_once = 2"),
+            &sent,
+            Some(Class::WrongValue),
+        );
+    }
 }

@@ -38,7 +38,11 @@ pub(super) fn carried(reading: &Reading<'_>) -> Judged {
         .collect();
     for asked in asked(reading) {
         // A tool that was never on offer goes nowhere; what is then wrong is `mounted`'s to say.
-        if asked.told.as_deref().is_some_and(|told| told.starts_with("Error: unknown tool")) {
+        if asked
+            .told
+            .as_deref()
+            .is_some_and(|told| told.starts_with("Error: unknown tool"))
+        {
             continue;
         }
         let same = |call: &ToolCall| {
@@ -177,4 +181,68 @@ fn driven(reading: &Reading<'_>) -> Vec<String> {
         })
         .map(str::to_owned)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::carried;
+    use crate::judge::wires::{MINTED, Sent, connection, conversation, judged};
+    use crate::verdict::Class;
+
+    #[track_caller]
+    fn check(asked: &[(&str, Value, &str)], sent: &[Sent], expected: Option<Class>) {
+        let judged = judged(vec![connection(sent)], vec![conversation(asked)], carried);
+        let class = judged.symptoms.first().map(|(class, _)| *class);
+        assert_eq!(class, expected, "{:?}", judged.symptoms);
+    }
+
+    fn git(answer: &'static str) -> Sent {
+        ("git", json!({"subcommand": "status"}), answer, Value::Null)
+    }
+
+    fn asked(told: &str) -> (&str, Value, &str) {
+        ("git", json!({"subcommand": "status"}), told)
+    }
+
+    #[test]
+    fn a_call_that_was_made_once_and_told_word_for_word_is_carried() {
+        let declared = (
+            "session_start",
+            json!({"session_id": MINTED}),
+            "hello",
+            Value::Null,
+        );
+        check(&[asked("clean")], &[declared, git("clean")], None);
+        check(&[asked("(no output)")], &[git("")], None);
+    }
+
+    #[test]
+    fn a_call_made_twice_never_or_with_other_arguments_is_not() {
+        check(
+            &[asked("clean")],
+            &[git("clean"), git("clean")],
+            Some(Class::Duplicate),
+        );
+        check(&[asked("clean")], &[], Some(Class::Missing));
+        let other = ("git", json!({"subcommand": "push"}), "clean", Value::Null);
+        check(&[asked("clean")], &[other], Some(Class::Missing));
+    }
+
+    #[test]
+    fn a_result_that_plumb_never_gave_is_not_carried() {
+        check(&[asked("dirty")], &[git("clean")], Some(Class::WrongValue));
+    }
+
+    #[test]
+    fn what_a_plugin_may_change_of_a_declaration_is_its_identity_alone() {
+        let typed = json!({"sessionId": "typed", "purpose": "p", "plumb_hook_proof": "x"});
+        let taken_over = json!({"session_id": MINTED, "purpose": "p", "plumb_agent": MINTED});
+        let asked = [("session_start", typed, "hello")];
+        let sent = |arguments| [("session_start", arguments, "hello", Value::Null)];
+        check(&asked, &sent(taken_over), None);
+        let stripped = json!({"session_id": MINTED});
+        check(&asked, &sent(stripped), Some(Class::Missing));
+    }
 }

@@ -74,7 +74,11 @@ pub(super) fn hook(wanted: &Hook, reading: &Reading<'_>) -> Judged {
                 "the hook has no {witness}: what it lacks proves nothing"
             ));
         }
-        for name in wanted.lacks.iter().filter(|name| tap.env.contains_key(*name)) {
+        for name in wanted
+            .lacks
+            .iter()
+            .filter(|name| tap.env.contains_key(*name))
+        {
             judged.fail(Class::Leaked, format!("the hook was given {name}"));
         }
         if wanted.at_least.is_some() || wanted.at_most.is_some() {
@@ -128,4 +132,62 @@ pub(super) fn secrets(wanted: &Secrets, reading: &Reading<'_>) -> Judged {
         judged.fail(Class::Leaked, format!("{count} secrets stood in {file}"));
     }
     judged
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::hook;
+    use crate::evidence::tap::{Direction, Tap};
+    use crate::judge::wires::{MINTED, frame, judged, process};
+    use crate::scenario::Hook;
+    use crate::verdict::Class;
+
+    fn asked(variables: &[&str]) -> Tap {
+        let mut tap = process(&["hooks", "run-claude"]);
+        let event = json!({
+            "session_id": MINTED, "hook_event_name": "PreToolUse",
+            "tool_name": "mcp__plumb__session_start", "tool_input": {},
+        });
+        tap.frames.push(frame(0, Direction::ToServer, event));
+        for name in variables {
+            tap.env.insert((*name).to_owned(), "set".to_owned());
+        }
+        tap
+    }
+
+    #[track_caller]
+    fn check(taps: Vec<Tap>, expected: Option<Class>, unobserved: bool) {
+        let wanted = Hook {
+            session: "main".into(),
+            times: 1,
+            lacks: vec!["PLUMB_IDENTITY_HOOK".into()],
+            witness: Some("PLUMB_CANARY".into()),
+            ..Hook::default()
+        };
+        let judged = judged(taps, Vec::new(), |reading| hook(&wanted, reading));
+        let class = judged.symptoms.first().map(|(class, _)| *class);
+        assert_eq!(class, expected, "{:?}", judged.symptoms);
+        assert_eq!(judged.unobserved.is_some(), unobserved);
+    }
+
+    #[test]
+    fn a_hook_that_was_asked_once_without_the_switch_is_as_it_should_be() {
+        check(vec![asked(&["PLUMB_CANARY"])], None, false);
+    }
+
+    #[test]
+    fn a_switch_that_was_passed_on_is_leaked_and_without_a_witness_nothing_is_known() {
+        let both = asked(&["PLUMB_CANARY", "PLUMB_IDENTITY_HOOK"]);
+        check(vec![both], Some(Class::Leaked), false);
+        check(vec![asked(&[])], None, true);
+    }
+
+    #[test]
+    fn a_hook_that_was_never_asked_or_twice_is_told_apart() {
+        check(vec![process(&["serve"])], Some(Class::Missing), false);
+        let twice = vec![asked(&["PLUMB_CANARY"]), asked(&["PLUMB_CANARY"])];
+        check(twice, Some(Class::Duplicate), false);
+    }
 }

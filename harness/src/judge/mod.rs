@@ -15,6 +15,8 @@ mod model;
 mod outcome;
 mod plumb;
 mod tool;
+#[cfg(test)]
+mod wires;
 
 use context::Judged;
 pub use context::Reading;

@@ -138,7 +138,9 @@ pub(super) fn result(wanted: &ToolResult, reading: &Reading<'_>) -> Judged {
 pub(super) fn is_told(answer: &str, text: &str) -> bool {
     let answer = answer.trim_end();
     let text = text.trim_end();
-    text == answer || (answer.is_empty() && text == "(no output)") || text.strip_prefix("Error: ") == Some(answer)
+    text == answer
+        || (answer.is_empty() && text == "(no output)")
+        || text.strip_prefix("Error: ") == Some(answer)
 }
 
 /// What the agent printed on its standard error.

@@ -39,10 +39,12 @@ fn of_session<'a>(session: &str, reading: &Reading<'a>) -> Result<Vec<&'a Record
         .collect())
 }
 
-/// The one id that a session declared at plumb.
+/// The one id, minted for it, that a session declared at plumb.
 pub(super) fn declared_id(session: &str, reading: &Reading<'_>) -> Result<String, String> {
+    let minted_for = reading.session_id(session)?;
     let own = of_session(session, reading)?;
     let mut ids: Vec<&str> = own.iter().map(|record| record.external_id()).collect();
+    ids.retain(|id| is_minted_for(id, &minted_for));
     ids.sort_unstable();
     ids.dedup();
     match ids.as_slice() {

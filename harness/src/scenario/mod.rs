@@ -8,6 +8,7 @@ mod launch;
 mod op;
 mod step;
 mod valid;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,15 +17,16 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceSpan};
 use serde::Deserialize;
 
 pub use expect::{
-    Absent, Calls, Compare, Declared, DriverOutcome, Effects, Environment, Expect, Folder, Header,
-    Hook, LogLines, ModelSaw, Never, OutcomeAt, Pins, Place, ProbeKey, Records, Secrets,
-    SessionOnly, SystemPrompt, ToolPin, ToolResult, ToolWords, Value, Warnings,
+    Absent, Compare, DriverOutcome, Effects, Environment, Expect, Folder, Header, ModelSaw, Never,
+    OutcomeAt, Place, ProbeKey, SessionOnly, SystemPrompt, ToolPin, ToolResult, ToolWords, Value,
+    Warnings,
 };
 pub use launch::{Drive, Finding, Home, Identity, Launch, Mcp, Persistence, Session, Start};
 pub use op::Op;
 pub use step::{
     Addressee, Call, Collect, Command, Entries, Fact, Gate, Model, Named, Note, Open, Signal, Step,
 };
+pub use wire::{Calls, Declared, Hook, LogLines, Pins, Records, Secrets};
 
 use crate::verdict::Flip;
 

@@ -106,7 +106,10 @@ pub(super) fn write(
     } else if identity == Identity::Bundle {
         // What installing a bundle mounts has no options; a row of the same id gives it some.
         let options = plugin_options(stage, run, launch, plugin);
-        if options.as_object().is_some_and(|options| !options.is_empty()) {
+        if options
+            .as_object()
+            .is_some_and(|options| !options.is_empty())
+        {
             rows.push(json!({"id": "dsh-plumb-identity", "config": options}));
         }
     }

@@ -151,8 +151,7 @@ impl Stage {
         };
         home::write(self, run, name, &launch, place, world)?;
         let start = environment::start(self, run, name, &launch, place, world);
-        if launch.start == Some(scenario::Start::InBash)
-        {
+        if launch.start == Some(scenario::Start::InBash) {
             commands::nested(self, name, place, &start)?;
         }
         Ok(start)
