@@ -31,6 +31,8 @@ pub(crate) enum Verb {
     Deviations,
     /// Fetch pinned builds of dsh into the cache
     Provision(ProvisionOptions),
+    /// Look at what the identity plugin depends on, on the builds themselves
+    Doctor(DoctorOptions),
     /// Helpers that the harness starts itself
     #[command(flatten)]
     Hidden(Hidden),
@@ -197,6 +199,33 @@ pub(crate) struct ProvisionOptions {
     /// The form of the answer
     #[arg(long, value_name = "FORMAT", default_value = "plain")]
     pub(crate) format: Format,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DoctorOptions {
+    /// The agent to look at
+    #[arg(long, value_name = "AGENT", default_value = "dsh")]
+    pub(crate) agent: DoctorAgent,
+    /// Pinned build (can be repeated); all when left out
+    #[arg(long = "dsh", value_name = "BUILD")]
+    pub(crate) dsh: Vec<String>,
+    /// Where the builds are kept
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// The form of the answer
+    #[arg(long, value_name = "FORMAT", default_value = "plain")]
+    pub(crate) format: Format,
+}
+
+/// Agents that `doctor` can look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorAgent {
+    /// DeepSeek Harness
+    Dsh,
 }
 
 /// The form of an answer.

@@ -41,7 +41,11 @@ pub(crate) fn main(options: &JudgeOptions) -> Result<Exit, Refusal> {
             [verdict] => written(verdict)?,
             _ => {
                 return Err(Refusal::new(
-                    format!("{}: {} scenarios lie here", options.folder.display(), verdicts.len()),
+                    format!(
+                        "{}: {} scenarios lie here",
+                        options.folder.display(),
+                        verdicts.len()
+                    ),
                     "`--format verdict` wants the folder of one scenario",
                 ));
             }

@@ -6,6 +6,7 @@
 mod check;
 mod cli;
 mod deviations;
+mod doctor;
 mod explain;
 mod hidden;
 mod judge;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Verb::Deviations => deviations::main(),
         Verb::Explain(options) => explain::main(&options),
         Verb::Provision(options) => provision::main(&options),
+        Verb::Doctor(options) => doctor::main(&options),
     };
     match exit {
         Ok(exit) => exit.into(),

@@ -33,10 +33,22 @@ pub(crate) enum Fault {
     ListChangedAtOnce,
     /// Connection lines of the log carry no `session_id`.
     LogUntagged,
+    /// `session_start` refuses `mail`, as before 0.24.
+    MailUnknown,
+    /// The daemon takes no proof, so the hook gives none.
+    NoProof,
+    /// The hook answers long after anybody waits.
+    SlowProof,
+    /// The hook answers with something that is not JSON.
+    OddProof,
+    /// The hook changes arguments that are none of its business.
+    MeddlingProof,
+    /// A resume takes over a session that still has a connection.
+    LivingTakenOver,
 }
 
 /// Every fault with its name.
-const NAMES: [(&str, Fault); 13] = [
+const NAMES: [(&str, Fault); 19] = [
     ("namespace-not-revoked", Fault::NamespaceNotRevoked),
     ("record-outside-namespace", Fault::RecordOutsideNamespace),
     ("torn-record", Fault::TornRecord),
@@ -50,6 +62,12 @@ const NAMES: [(&str, Fault); 13] = [
     ("death-mid-call", Fault::DeathMidCall),
     ("list-changed-at-once", Fault::ListChangedAtOnce),
     ("log-untagged", Fault::LogUntagged),
+    ("mail-unknown", Fault::MailUnknown),
+    ("no-proof", Fault::NoProof),
+    ("slow-proof", Fault::SlowProof),
+    ("odd-proof", Fault::OddProof),
+    ("meddling-proof", Fault::MeddlingProof),
+    ("living-taken-over", Fault::LivingTakenOver),
 ];
 
 /// The faults in force.

@@ -12,6 +12,9 @@ use crate::scenario::{self, Mistake, Scenario};
 static SCENARIOS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../scenarios");
 static IDENTITY: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/identity");
 static DRIVER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/driver");
+static IDENTITY_FAULTS: Dir<'static> =
+    include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/identity-faults");
+static PROBES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/probes");
 static SABOTEURS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../agents/dsh/saboteurs");
 
 /// A library that cannot be read or laid out.
@@ -88,7 +91,9 @@ pub fn scenarios(folder: Option<&Path>) -> Result<Vec<Entry>, LibraryError> {
 pub fn lay_out_plugins(root: &Path) -> Result<PathBuf, LibraryError> {
     for (name, folder) in [
         ("identity", &IDENTITY),
+        ("identity-faults", &IDENTITY_FAULTS),
         ("driver", &DRIVER),
+        ("probes", &PROBES),
         ("saboteurs", &SABOTEURS),
     ] {
         let to = root.join(name);

@@ -10,10 +10,27 @@ use crate::room::{Room, find, told, wait_for};
 /// Starts a run whose only scenario stands in a held bash call, and waits until it does.
 fn held(room: &Room) -> Child {
     let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/scenarios");
-    let mut command = room.run(["--only", "held", "--controls", "none", "--scenarios", scenarios]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
-    wait_for("the held command", || find(&room.path("r"), "holds/here.ready"));
-    assert!(room.processes().len() >= 5, "a run has warden, supervisor, dsh, serve and daemon: {:?}", room.processes());
+    let mut command = room.run([
+        "--only",
+        "held",
+        "--controls",
+        "none",
+        "--scenarios",
+        scenarios,
+    ]);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    wait_for("the held command", || {
+        find(&room.path("r"), "holds/here.ready")
+    });
+    assert!(
+        room.processes().len() >= 5,
+        "a run has warden, supervisor, dsh, serve and daemon: {:?}",
+        room.processes()
+    );
     child
 }
 
@@ -25,7 +42,11 @@ fn pid(child: &Child) -> Pid {
 fn nothing_is_left(room: &Room) {
     wait_for("the end of every process", || {
         let left = room.processes();
-        if left.is_empty() { Ok(()) } else { Err(format!("{left:#?}")) }
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:#?}"))
+        }
     });
 }
 
@@ -86,7 +107,9 @@ fn child_of(parent: u32, verb: &str) -> Pid {
             .flatten()
             .find(|process| {
                 process.stat().is_ok_and(|stat| stat.ppid == parent)
-                    && process.cmdline().is_ok_and(|argv| argv.get(1).is_some_and(|word| word == verb))
+                    && process
+                        .cmdline()
+                        .is_ok_and(|argv| argv.get(1).is_some_and(|word| word == verb))
             })
             .map(|process| Pid::from_raw(process.pid()))
             .ok_or_else(|| format!("{parent} has no child {verb}"))
@@ -101,7 +124,9 @@ fn dsh_of(room: &Room) -> Pid {
         .flatten()
         .find(|process| {
             process.cwd().is_ok_and(|cwd| cwd.starts_with(&root))
-                && process.cmdline().is_ok_and(|argv| argv.get(1).is_some_and(|word| word == "--profile"))
+                && process
+                    .cmdline()
+                    .is_ok_and(|argv| argv.get(1).is_some_and(|word| word == "--profile"))
         })
         .map(|process| Pid::from_raw(process.pid()))
         .expect("dsh runs")
@@ -114,15 +139,26 @@ fn a_decoy_that_looks_like_plumbs_daemon_lives_through_a_run() {
     std::fs::copy("/bin/sleep", &decoy).unwrap();
     let mut command = Command::new(&decoy);
     let mut decoy = command.arg("600").spawn().unwrap();
-    let before = procfs::process::Process::new(i32::try_from(decoy.id()).unwrap()).unwrap().stat().unwrap().starttime;
+    let before = procfs::process::Process::new(i32::try_from(decoy.id()).unwrap())
+        .unwrap()
+        .stat()
+        .unwrap()
+        .starttime;
     let mut child = held(&room);
     kill(pid(&child), Signal::SIGKILL).unwrap();
     child.wait().unwrap();
     wait_for("the end of every other process", || {
         let left = room.processes();
-        if left.len() <= 1 { Ok(()) } else { Err(format!("{left:#?}")) }
+        if left.len() <= 1 {
+            Ok(())
+        } else {
+            Err(format!("{left:#?}"))
+        }
     });
-    let after = procfs::process::Process::new(i32::try_from(decoy.id()).unwrap()).unwrap().stat().unwrap();
+    let after = procfs::process::Process::new(i32::try_from(decoy.id()).unwrap())
+        .unwrap()
+        .stat()
+        .unwrap();
     assert_eq!((after.starttime, after.state), (before, 'S'));
     decoy.kill().unwrap();
     decoy.wait().unwrap();

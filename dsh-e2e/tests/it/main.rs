@@ -12,6 +12,7 @@ mod guard;
 mod host_daemon;
 mod main_job;
 mod pins;
+mod red_control;
 mod refusals;
 mod room;
 mod tripwire;

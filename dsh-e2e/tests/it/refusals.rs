@@ -16,13 +16,23 @@ fn refused(room: &Room, command: &mut std::process::Command, code: i32, words: &
 #[test]
 fn an_unknown_scenario_is_named_and_the_way_to_the_list_shown() {
     let room = Room::new();
-    refused(&room, &mut room.run(["--only", "no-such"]), 2, &["no scenario matches `no-such`", "hint: `dsh-e2e list`"]);
+    refused(
+        &room,
+        &mut room.run(["--only", "no-such"]),
+        2,
+        &["no scenario matches `no-such`", "hint: `dsh-e2e list`"],
+    );
 }
 
 #[test]
 fn an_unknown_build_is_named_with_those_that_exist() {
     let room = Room::new();
-    refused(&room, &mut room.run(["--dsh", "9.9"]), 2, &["no dsh build is called `9.9`", "0.2.1, rc8"]);
+    refused(
+        &room,
+        &mut room.run(["--dsh", "9.9"]),
+        2,
+        &["no dsh build is called `9.9`", "0.2.1, rc8"],
+    );
 }
 
 #[test]
@@ -30,7 +40,10 @@ fn without_pip_the_way_to_get_it_is_told() {
     let room = Room::new();
     let cache = room.path("tmp/cache");
     let mut command = room.command();
-    command.args(["run", "--cache"]).arg(&cache).env("PATH", room.path("home"));
+    command
+        .args(["run", "--cache"])
+        .arg(&cache)
+        .env("PATH", room.path("home"));
     refused(&room, &mut command, 2, &["pip", "hint: "]);
     assert!(!cache.join("dsh-0.2.1-0a0a4eb85a22cd93").exists());
 }
@@ -50,7 +63,9 @@ fn without_npm_the_way_to_get_it_is_told() {
 fn offline_without_a_cache_says_what_is_missing() {
     let room = Room::new();
     let mut command = room.command();
-    command.args(["provision", "--dsh", "0.2.1", "--offline", "--cache"]).arg(room.path("tmp/cache"));
+    command
+        .args(["provision", "--dsh", "0.2.1", "--offline", "--cache"])
+        .arg(room.path("tmp/cache"));
     refused(&room, &mut command, 2, &["0.2.1", "hint: "]);
 }
 
@@ -62,7 +77,12 @@ fn a_mistake_in_a_scenario_is_shown_at_its_place() {
         .unwrap();
     let mut command = room.command();
     command.arg("check").arg(&file);
-    refused(&room, &mut command, 2, &["unknown variant `declard`", "declared", "bad.toml:5:"]);
+    refused(
+        &room,
+        &mut command,
+        2,
+        &["unknown variant `declard`", "declared", "bad.toml:5:"],
+    );
 }
 
 #[test]

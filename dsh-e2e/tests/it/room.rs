@@ -46,7 +46,9 @@ impl Room {
         for sub in ["home", "tmp", "r", "out"] {
             std::fs::create_dir(folder.path().join(sub)).expect("the room is writable");
         }
-        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        let home = std::env::var_os("HOME")
+            .map(PathBuf::from)
+            .unwrap_or_default();
         let cache = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
         Self {
             folder,
@@ -95,7 +97,10 @@ impl Room {
     pub(crate) fn processes(&self) -> BTreeSet<String> {
         let room = self.folder.path().display().to_string();
         let mut found = BTreeSet::new();
-        for process in procfs::process::all_processes().expect("/proc can be read").flatten() {
+        for process in procfs::process::all_processes()
+            .expect("/proc can be read")
+            .flatten()
+        {
             let argv = process.cmdline().unwrap_or_default().join(" ");
             let cwd = process.cwd().unwrap_or_default();
             if process.pid() != i32::try_from(std::process::id()).unwrap_or(0)
@@ -148,5 +153,8 @@ pub(crate) fn find(folder: &Path, ending: &str) -> Result<PathBuf, String> {
             }
         }
     }
-    Err(format!("nothing below {} ends in {ending}", folder.display()))
+    Err(format!(
+        "nothing below {} ends in {ending}",
+        folder.display()
+    ))
 }

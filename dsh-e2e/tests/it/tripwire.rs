@@ -8,13 +8,28 @@ use crate::room::{Room, said};
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_the_caller_has_set_no_request_goes_elsewhere() {
     let tripwire = MockServer::start().await;
-    Mock::given(any()).respond_with(ResponseTemplate::new(500)).mount(&tripwire).await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(500))
+        .mount(&tripwire)
+        .await;
     let (uri, room) = (tripwire.uri(), Room::new());
     let mut command = room.run(["--only", "text", "--controls", "none"]);
-    for name in ["DEEPSEEK_BASE_URL", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "DSH_TELEMETRY_OTLP_URL"] {
+    for name in [
+        "DEEPSEEK_BASE_URL",
+        "OPENAI_BASE_URL",
+        "ANTHROPIC_BASE_URL",
+        "DSH_TELEMETRY_OTLP_URL",
+    ] {
         command.env(name, &uri);
     }
-    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
+    for name in [
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+    ] {
         command.env(name, &uri);
     }
     for name in ["DEEPSEEK_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
@@ -26,13 +41,19 @@ async fn whatever_the_caller_has_set_no_request_goes_elsewhere() {
     let heard = tripwire.received_requests().await.unwrap_or_default();
     assert!(heard.is_empty(), "{heard:?}");
     let facts = std::fs::read_to_string(room.evidence("agent/text").join("facts.json")).unwrap();
-    assert!(!facts.contains("callers-"), "something of the caller's environment reached dsh");
+    assert!(
+        !facts.contains("callers-"),
+        "something of the caller's environment reached dsh"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_misrouted_request_ends_in_the_missing_provider_error_and_reaches_nobody() {
     let tripwire = MockServer::start().await;
-    Mock::given(any()).respond_with(ResponseTemplate::new(500)).mount(&tripwire).await;
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(500))
+        .mount(&tripwire)
+        .await;
     let room = Room::new();
     let scenarios = room.path("tmp/scenarios/probe");
     std::fs::create_dir_all(&scenarios).unwrap();

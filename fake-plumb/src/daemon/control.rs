@@ -16,6 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
 use super::Daemon;
+use crate::fault::Fault;
 use crate::log::{Level, go_quote};
 use crate::mcp::key;
 use crate::namespace::{Namespace, NamespaceId, State, Token, Wanted};
@@ -102,10 +103,14 @@ fn reply(daemon: &Daemon, line: &str) -> String {
         "set-level" | "reload-config" => "ok".to_owned(),
         "version" if generation.has_resume() => format!("ok {}", generation.version()),
         "identity-keys" if generation.has_resume() => {
+            let proof = if daemon.has_fault(Fault::NoProof) {
+                String::new()
+            } else {
+                format!(" {}", key::PROOF)
+            };
             format!(
-                "ok {} {} version={}",
+                "ok {}{proof} version={}",
                 key::ARGUMENT_STAMP,
-                key::PROOF,
                 generation.version()
             )
         }

@@ -26,7 +26,7 @@ use crate::fault::Fault;
 use crate::log::{Level, Log};
 use crate::logo;
 use crate::mail::Mailroom;
-use crate::mcp::schema;
+use crate::mcp::schema::{self, Tool};
 use crate::namespace::{Book, NamespaceError};
 use crate::record::file::Store;
 use crate::record::registry::Registry;
@@ -227,7 +227,7 @@ fn open(setting: Setting, dirs: &Dirs) -> Result<Rc<Daemon>, DaemonError> {
         ledger: Ledger::open(&dirs.effects())?,
         conns: RefCell::new(BTreeMap::new()),
         next_conn: Cell::new(0),
-        tools: schema::all(setting.generation),
+        tools: tools(&setting),
         instance: format!("{:016x}", u64::from_be_bytes(random())),
         setting,
     }))
@@ -276,4 +276,15 @@ fn ready(daemon: &Daemon, dirs: &Dirs) -> Result<(), DaemonError> {
     Ok(logo::notice(&format!(
         "INFO daemon: ready socket={socket} pid={pid}"
     ))?)
+}
+
+/// The tools of the generation, without what a fault has it not know.
+fn tools(setting: &Setting) -> Vec<Tool> {
+    let mut tools = schema::all(setting.generation);
+    if setting.faults.has(Fault::MailUnknown) {
+        for tool in tools.iter_mut().filter(|tool| tool.name == "session_start") {
+            tool.forget("mail");
+        }
+    }
+    tools
 }

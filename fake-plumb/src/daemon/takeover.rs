@@ -67,7 +67,7 @@ pub(crate) fn resume(
         // An earlier declaration took the session over and was then refused for another reason.
         return Resumed::Session;
     }
-    if old.is_live() {
+    if old.is_live() && !daemon.has_fault(Fault::LivingTakenOver) {
         return Resumed::PredecessorLives;
     }
     if !daemon.has_fault(Fault::IdChangedOnResume) {

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::daemon::control;
 use crate::dirs::Dirs;
+use crate::fault::Fault;
 use crate::logo;
 use crate::mail::{Mailroom, Reader};
 use crate::mcp::key;
@@ -27,6 +28,8 @@ const LONGEST: u64 = 64 * 1024;
 const LIMIT: Duration = Duration::from_millis(300);
 /// How long its answer is kept (facts, section 6: about a minute).
 const KEPT: Duration = Duration::from_mins(1);
+/// How long the fault slow-proof takes at the most: far beyond the longest bound that a caller sets.
+const SLOW_MS: u16 = 60_000;
 const PREFIX: &str = "mcp__plumb__";
 
 /// The keys that the daemon takes, as they were last told.
@@ -57,7 +60,12 @@ pub(super) fn run(setting: &Setting) -> io::Result<ExitCode> {
             ))?;
         }
         "PreToolUse" => {
-            if let Some(answer) = pre_tool_use(setting, &event) {
+            if setting.faults.has(Fault::SlowProof) {
+                wait_until_nobody_listens();
+            }
+            if setting.faults.has(Fault::OddProof) {
+                logo::plain("a proof, of a sort\n")?;
+            } else if let Some(answer) = pre_tool_use(setting, &event) {
                 logo::plain(&format!("{answer}\n"))?;
             }
         }
@@ -65,6 +73,16 @@ pub(super) fn run(setting: &Setting) -> io::Result<ExitCode> {
         _ => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Stands still until whoever waits for the answer has gone.
+fn wait_until_nobody_listens() {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::os::fd::AsFd as _;
+    let out = io::stdout();
+    // A pipe without a reader is an error condition, which is told unasked.
+    let mut answers = [PollFd::new(out.as_fd(), PollFlags::empty())];
+    poll(&mut answers, PollTimeout::from(SLOW_MS)).ok();
 }
 
 fn pre_tool_use(setting: &Setting, event: &Map<String, Value>) -> Option<Value> {
@@ -101,6 +119,10 @@ fn pre_tool_use(setting: &Setting, event: &Map<String, Value>) -> Option<Value> 
         updated.insert("session_id".to_owned(), json!(stamp));
     }
     updated.insert(stamp_key.to_owned(), json!(stamp));
+    if setting.faults.has(Fault::MeddlingProof) {
+        updated.insert("purpose".to_owned(), json!("meddled"));
+        updated.insert("mail".to_owned(), json!("claim"));
+    }
     updated.sort_keys();
     Some(
         json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "updatedInput": updated } }),

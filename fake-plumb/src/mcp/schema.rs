@@ -96,6 +96,15 @@ pub(crate) fn is_path_bearing(name: &str) -> bool {
     is_write(name) || matches!(name, "read_file" | "file_status" | "find_files")
 }
 
+impl Tool {
+    /// Takes a parameter out, as if this plumb had never heard of it.
+    pub(crate) fn forget(&mut self, parameter: &str) {
+        if let Some(properties) = self.schema["properties"].as_object_mut() {
+            properties.remove(parameter);
+        }
+    }
+}
+
 /// The tool of that name.
 pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Option<&'a Tool> {
     tools.iter().find(|tool| tool.name == name)

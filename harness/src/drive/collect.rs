@@ -42,6 +42,7 @@ pub(super) fn collect(
         plumbs(sources, plumb, facts, folder)?;
     }
     timeline(sources, folder)?;
+    facts.hidden_in.clone_from(folder.hidden_in());
     folder.json("facts.json", facts)
 }
 

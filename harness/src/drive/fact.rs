@@ -86,7 +86,10 @@ pub(super) fn own(session: &str, scene: &Scene<'_>) -> Result<Vec<records::Recor
         return Err("there is no plumb".to_owned());
     };
     let all = records::read(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let id = session_id(session, scene);
+    // A single conversation leaves no doubt, whatever id its records carry by now.
+    let id = (scene.run.sessions.len() > 1)
+        .then(|| session_id(session, scene))
+        .flatten();
     Ok(all
         .read
         .into_values()
@@ -98,7 +101,6 @@ pub(super) fn own(session: &str, scene: &Scene<'_>) -> Result<Vec<records::Recor
         .filter(|record| !record.external_id().is_empty())
         .filter(|record| match &id {
             Some(id) => is_minted_for(record.external_id(), id),
-            // Where the log cannot say, a single conversation leaves no doubt.
             None => scene.run.sessions.len() == 1,
         })
         .collect())

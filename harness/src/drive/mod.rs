@@ -203,6 +203,7 @@ async fn open<'a>(
             version: setting.installed.version.clone(),
             revision: setting.build.facts.revision.to_string(),
             witness: stage::WITNESS.to_owned(),
+            untapped: setting.tap == Tapping::Off,
             ..Facts::default()
         },
         journal: Vec::new(),
@@ -440,6 +441,7 @@ fn launch_facts(run: &Run, name: &str, start: &stage::Start, place: &stage::Plac
         argv: start.argv.clone(),
         env: start.env.clone(),
         workspace: text(&place.workspace),
+        elsewhere: text(&place.elsewhere),
         home: text(place.explicit_home.as_deref().unwrap_or(&place.home)),
         explicit_home: place.explicit_home.as_deref().map(text),
         sessions_root: text(&place.sessions),

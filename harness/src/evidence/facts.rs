@@ -40,6 +40,12 @@ pub struct Facts {
     pub stray: Vec<String>,
     /// Whether the scenario's own limit ended it.
     pub limit_hit: bool,
+    /// Files of the evidence in which a secret stood, and how many different ones.
+    #[serde(default)]
+    pub hidden_in: BTreeMap<String, usize>,
+    /// Whether plumb's frames were not written down.
+    #[serde(default)]
+    pub untapped: bool,
     /// What broke in the harness, if anything did.
     pub broken: Option<String>,
     /// Assumptions about plumb that the run rests on.
@@ -60,6 +66,9 @@ pub struct LaunchFacts {
     pub env: BTreeMap<String, String>,
     /// Its working directory.
     pub workspace: String,
+    /// The second folder to work in.
+    #[serde(default)]
+    pub elsewhere: String,
     /// The home that it has to compute.
     pub home: String,
     /// The home of its explicit row, if it has one.

@@ -3,6 +3,7 @@
 //! Called by `drive`. The folder is private (0700) and raw but for that; a name in use is never overwritten in part:
 //! each file is written aside and renamed.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -25,7 +26,8 @@ const HIDDEN: &str = "…";
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    secrets: Vec<String>,
+    secrets: BTreeSet<String>,
+    hidden_in: BTreeMap<String, usize>,
     left: usize,
 }
 
@@ -59,7 +61,8 @@ impl Folder {
             .map_err(failed)?;
         Ok(Self {
             path: path.to_owned(),
-            secrets: Vec::new(),
+            secrets: BTreeSet::new(),
+            hidden_in: BTreeMap::new(),
             left: LIMIT,
         })
     }
@@ -72,8 +75,13 @@ impl Folder {
     /// Adds a value that must never be written.
     pub fn hide(&mut self, secret: &str) {
         if !secret.is_empty() {
-            self.secrets.push(secret.to_owned());
+            self.secrets.insert(secret.to_owned());
         }
+    }
+
+    /// The files in which a secret would have stood, and how many different ones.
+    pub fn hidden_in(&self) -> &BTreeMap<String, usize> {
+        &self.hidden_in
     }
 
     /// Writes a text under a relative name.
@@ -83,6 +91,11 @@ impl Folder {
             path: path.clone(),
             source,
         };
+        let found = self.secrets.iter().filter(|secret| text.contains(*secret));
+        let found = found.count();
+        if found > 0 {
+            self.hidden_in.insert(name.to_owned(), found);
+        }
         let mut text = self.redacted(text);
         if text.len() > self.left.max(2 * END) {
             text = shortened(&text);

@@ -54,6 +54,8 @@ pub struct ToolCall {
     pub meta: Option<Value>,
     /// The whole answer, if there was one.
     pub answer: Option<Value>,
+    /// When the answer came.
+    pub answered_us: Option<u64>,
 }
 
 impl ToolCall {
@@ -63,6 +65,20 @@ impl ToolCall {
             .as_ref()
             .and_then(|answer| answer.pointer("/result"))
             .is_some_and(|result| result.get("isError") != Some(&Value::Bool(true)))
+    }
+
+    /// Whether there was an answer.
+    pub fn answered(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// What the answer says to whoever asked: its text, or the message of a protocol error.
+    pub fn said(&self) -> String {
+        let error = self
+            .answer
+            .as_ref()
+            .and_then(|answer| answer.pointer("/error/message")?.as_str());
+        error.map_or_else(|| self.text(), str::to_owned)
     }
 
     /// The text of the answer.
@@ -107,6 +123,13 @@ impl Tap {
             })
             .map(|frame| {
                 let id = frame.message.get("id");
+                let answer = self
+                    .frames
+                    .iter()
+                    .filter(|other| other.direction == Direction::ToClient)
+                    .find(|other| {
+                        other.message.get("method").is_none() && other.message.get("id") == id
+                    });
                 let params = frame.message.get("params").cloned().unwrap_or_default();
                 ToolCall {
                     t_us: frame.t_us,
@@ -117,14 +140,8 @@ impl Tap {
                         .to_owned(),
                     arguments: params.get("arguments").cloned().unwrap_or_default(),
                     meta: params.get("_meta").cloned(),
-                    answer: self
-                        .frames
-                        .iter()
-                        .filter(|other| other.direction == Direction::ToClient)
-                        .find(|other| {
-                            other.message.get("method").is_none() && other.message.get("id") == id
-                        })
-                        .map(|other| other.message.clone()),
+                    answer: answer.map(|answer| answer.message.clone()),
+                    answered_us: answer.map(|answer| answer.t_us),
                 }
             })
             .collect()

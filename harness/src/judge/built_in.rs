@@ -22,6 +22,9 @@ pub(super) fn findings(reading: &Reading<'_>) -> Vec<Finding> {
     ];
     if reading.run.needs_plumb() {
         judged.push(("namespace", namespace(reading)));
+        if !reading.evidence.facts.untapped {
+            judged.push(("carried", super::carried::carried(reading)));
+        }
     }
     if !planned_probes(reading).is_empty() {
         judged.push(("canaries", canaries(reading)));

@@ -124,6 +124,7 @@ impl<'a> Reading<'a> {
             Value::Present(_) => Resolved::Present,
             Value::Header(session) => Resolved::Text(self.session_id(session)?),
             Value::Path(place) => Resolved::Text(self.place(place)?),
+            Value::Declared(session) => Resolved::Text(super::plumb::declared_id(session, self)?),
             Value::File(session) => Resolved::Text(self.session(session)?.file.clone()),
             Value::Location(_) if self.evidence.facts.revision == "note" => Resolved::Absent,
             Value::Location(session) => Resolved::Text(self.session(session)?.file.clone()),
@@ -170,6 +171,7 @@ impl<'a> Reading<'a> {
         match place.what {
             Folder::Home => Ok(launch.home.clone()),
             Folder::Workspace => Ok(launch.workspace.clone()),
+            Folder::Elsewhere => Ok(launch.elsewhere.clone()),
             Folder::User => launch
                 .env
                 .get("HOME")

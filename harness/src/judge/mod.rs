@@ -2,16 +2,21 @@
 //! verdict can be had again from the folder alone, byte for byte.
 
 mod built_in;
+mod calls;
+mod carried;
 mod context;
 mod controls;
 mod deviation;
 mod environment;
 mod header;
+mod hook;
 mod log;
 mod model;
 mod outcome;
 mod plumb;
 mod tool;
+#[cfg(test)]
+mod wires;
 
 use context::Judged;
 pub use context::Reading;
@@ -26,7 +31,7 @@ use crate::scenario::Expect;
 use crate::verdict::{Class, Finding, Outcome, Verdict};
 
 /// Checks that every scenario has without stating them.
-pub const BUILT_IN: [&str; 9] = [
+pub const BUILT_IN: [&str; 10] = [
     "exit",
     "boot",
     "mounted",
@@ -35,11 +40,12 @@ pub const BUILT_IN: [&str; 9] = [
     "timeline",
     "empty",
     "namespace",
+    "carried",
     "canaries",
 ];
 
 /// The clauses that they prove.
-pub const BUILT_IN_CLAUSES: [(&str, &[&str]); 9] = [
+pub const BUILT_IN_CLAUSES: [(&str, &[&str]); 10] = [
     ("exit", &["RUN-8"]),
     ("boot", &["RUN-8"]),
     ("mounted", &["RUN-8"]),
@@ -48,6 +54,7 @@ pub const BUILT_IN_CLAUSES: [(&str, &[&str]); 9] = [
     ("timeline", &["RUN-8"]),
     ("empty", &["RUN-7"]),
     ("namespace", &["RUN-3", "RUN-5"]),
+    ("carried", &["PLUG-14"]),
     ("canaries", &["ENV-8"]),
 ];
 
@@ -153,19 +160,33 @@ fn finding(expect: &Expect, reading: &Reading<'_>) -> Finding {
         .map(|one| format!("{}: {}", one.clause, one.reason))
         .collect();
     if reasons.len() == expect.clause.len() {
-        return Finding {
-            check: expect.check.clone(),
-            clauses: expect.clause.clone(),
-            outcome: Outcome::NotApplicable,
-            class: None,
-            symptoms: reasons,
-            read: Vec::new(),
-            assumes: Vec::new(),
-        };
+        return not_applicable(expect, reasons);
+    }
+    if reading.evidence.facts.untapped && needs_tap(expect) {
+        let why = "plumb's frames were not written down, as the run was asked".to_owned();
+        return not_applicable(expect, vec![why]);
     }
     let finding = judged(&expect.check, &expect.clause, one(expect, reading));
     let check = format!("{}:{}", reading.run.id.scenario, expect.check);
     deviation::weigh(finding, &check, &reading.build.deviations)
+}
+
+/// Whether the expectation is about plumb's wires and not about what plumb recorded.
+fn needs_tap(expect: &Expect) -> bool {
+    let answered = expect.result.as_ref().is_some_and(|one| one.as_answered);
+    expect.mcp.is_some() || expect.hook.is_some() || expect.secrets.is_some() || answered
+}
+
+fn not_applicable(expect: &Expect, reasons: Vec<String>) -> Finding {
+    Finding {
+        check: expect.check.clone(),
+        clauses: expect.clause.clone(),
+        outcome: Outcome::NotApplicable,
+        class: None,
+        symptoms: reasons,
+        read: Vec::new(),
+        assumes: Vec::new(),
+    }
 }
 
 /// Judges the one kind that the expectation states.
@@ -205,13 +226,17 @@ fn one(expect: &Expect, reading: &Reading<'_>) -> Judged {
     } else if let Some(wanted) = &expect.declared {
         plumb::declared(wanted, reading)
     } else if let Some(wanted) = &expect.mcp {
-        plumb::calls(wanted, reading)
+        calls::calls(wanted, reading)
     } else if let Some(wanted) = &expect.effects {
         plumb::effects(wanted, reading)
     } else if let Some(wanted) = &expect.log {
         plumb::log(wanted, reading)
     } else if let Some(wanted) = &expect.pins {
         plumb::pins(wanted, reading)
+    } else if let Some(wanted) = &expect.hook {
+        hook::hook(wanted, reading)
+    } else if let Some(wanted) = &expect.secrets {
+        hook::secrets(wanted, reading)
     } else {
         Judged::unobserved("the expectation states nothing")
     }

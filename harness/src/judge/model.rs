@@ -133,11 +133,14 @@ pub(super) fn result(wanted: &ToolResult, reading: &Reading<'_>) -> Judged {
     judged
 }
 
-/// Whether the model was told just what a peer answered; dsh puts `Error: ` before a failure (measured).
-fn is_told(answer: &str, text: &str) -> bool {
+/// Whether the model was told just what a peer answered; dsh puts `Error: ` before a failure, and `(no output)` in the
+/// place of nothing (measured).
+pub(super) fn is_told(answer: &str, text: &str) -> bool {
     let answer = answer.trim_end();
     let text = text.trim_end();
-    text == answer || text.strip_prefix("Error: ") == Some(answer)
+    text == answer
+        || (answer.is_empty() && text == "(no output)")
+        || text.strip_prefix("Error: ") == Some(answer)
 }
 
 /// What the agent printed on its standard error.

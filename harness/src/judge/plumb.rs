@@ -1,16 +1,12 @@
 //! Checks on plumb's own records, on the tap, on effects and on the daemon's log.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::context::{Judged, Reading, Resolved};
-use super::model::{plain, shorten};
-use crate::evidence::tap::{Tap, ToolCall};
+use super::model::shorten;
 use crate::plumb::records::Record;
-use crate::scenario::{Calls, Declared, Effects, LogLines, Pins, Records};
+use crate::scenario::{Declared, Effects, LogLines, Pins, Records};
 use crate::verdict::Class;
-
-/// The channel on which a call names its agent (seed 002).
-const STAMP: &str = "dev.plumbkit/logical-agent";
 
 /// The last part of a session id, without its separators: what a minted id ends with the start of.
 fn bare(session_id: &str) -> String {
@@ -29,15 +25,33 @@ pub(crate) fn is_minted_for(external: &str, session_id: &str) -> bool {
         .is_some_and(|(_, short)| short.len() >= 4 && bare(session_id).starts_with(short))
 }
 
-/// The records of a session: those that declared an id minted for it.
+/// The records of a session: those that declared an id minted for it, or any id at all where it is the only one. A
+/// record that is linked to another id by now is then still the session's.
 fn of_session<'a>(session: &str, reading: &Reading<'a>) -> Result<Vec<&'a Record>, String> {
     let id = reading.session_id(session)?;
+    let alone = reading.run.sessions.len() == 1;
     Ok(reading
         .evidence
         .records
         .iter()
-        .filter(|record| !record.is_agent_row() && is_minted_for(record.external_id(), &id))
+        .filter(|record| !record.is_agent_row() && !record.external_id().is_empty())
+        .filter(|record| alone || is_minted_for(record.external_id(), &id))
         .collect())
+}
+
+/// The one id, minted for it, that a session declared at plumb.
+pub(super) fn declared_id(session: &str, reading: &Reading<'_>) -> Result<String, String> {
+    let minted_for = reading.session_id(session)?;
+    let own = of_session(session, reading)?;
+    let mut ids: Vec<&str> = own.iter().map(|record| record.external_id()).collect();
+    ids.retain(|id| is_minted_for(id, &minted_for));
+    ids.sort_unstable();
+    ids.dedup();
+    match ids.as_slice() {
+        [id] => Ok((*id).to_owned()),
+        [] => Err(format!("no record declared an id of `{session}`")),
+        many => Err(format!("`{session}` declared more than one id: {many:?}")),
+    }
 }
 
 /// What plumb recorded.
@@ -235,117 +249,6 @@ fn not_minted(external: &str, prefix: &str, folder: &str, session_id: &str) -> O
     Some(format!(
         "the declared id is `{external}`, `{start}<start of {session_id}>` expected"
     ))
-}
-
-/// Every `tools/call` that the selected connections carried, in the order of time.
-fn traffic<'a>(wanted: &Calls, reading: &Reading<'a>) -> Result<Vec<(&'a Tap, ToolCall)>, String> {
-    let serves = reading.evidence.taps.iter().filter(|tap| tap.is_serve());
-    let own: Vec<&Tap> = match (&wanted.session, &wanted.shared) {
-        (Some(session), _) => {
-            let id = reading.session_id(session)?;
-            serves
-                .filter(|tap| {
-                    tap.declared()
-                        .iter()
-                        .any(|declared| is_minted_for(declared, &id))
-                })
-                .collect()
-        }
-        // The agent's own client, not the plugin's and not the sender of notes.
-        (None, Some(_)) => serves
-            .filter(|tap| tap.client() == Some("dsh-mcp-client"))
-            .collect(),
-        (None, None) => serves.collect(),
-    };
-    let mut calls: Vec<(&Tap, ToolCall)> = own
-        .into_iter()
-        .filter(|tap| tap.client() != Some(crate::drive::NOTE_CLIENT))
-        .flat_map(|tap| tap.calls().into_iter().map(move |call| (tap, call)))
-        .collect();
-    calls.sort_by_key(|(_, call)| call.t_us);
-    Ok(calls)
-}
-
-/// Which calls went to plumb: tools, order, arguments, stamps.
-pub(super) fn calls(wanted: &Calls, reading: &Reading<'_>) -> Judged {
-    if reading.evidence.taps.is_empty() {
-        return Judged::unobserved("no plumb process ran through the tap");
-    }
-    let calls = match traffic(wanted, reading) {
-        Ok(calls) => calls,
-        Err(why) => return Judged::unobserved(why),
-    };
-    let mut files: Vec<String> = calls.iter().map(|(tap, _)| tap.file.clone()).collect();
-    files.dedup();
-    let mut judged = Judged::reading(files);
-    let seen: Vec<&str> = calls.iter().map(|(_, call)| call.tool.as_str()).collect();
-    if seen != wanted.calls {
-        let mut sorted = (
-            seen.clone(),
-            wanted.calls.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
-        sorted.0.sort_unstable();
-        sorted.1.sort_unstable();
-        let class = if sorted.0 == sorted.1 {
-            Class::Order
-        } else if seen.len() > wanted.calls.len() {
-            Class::Duplicate
-        } else if seen.len() < wanted.calls.len() {
-            Class::Missing
-        } else {
-            Class::WrongValue
-        };
-        judged.fail(
-            class,
-            format!("the calls were {seen:?}, {:?} expected", wanted.calls),
-        );
-    }
-    for (position, expected) in &wanted.arguments {
-        let Some((_, call)) = position
-            .parse::<usize>()
-            .ok()
-            .and_then(|idx| calls.get(idx))
-        else {
-            judged.fail(Class::Missing, format!("there is no call {position}"));
-            continue;
-        };
-        let expected = json!(expected);
-        for (key, value) in expected.as_object().into_iter().flatten() {
-            let seen = call.arguments.get(key).unwrap_or(&Value::Null);
-            if seen != value {
-                judged.fail(
-                    Class::WrongValue,
-                    format!(
-                        "call {position} ({}) has {key} {}, {} expected",
-                        call.tool,
-                        plain(seen),
-                        plain(value)
-                    ),
-                );
-            }
-        }
-    }
-    if let Some(stamped) = wanted.stamped {
-        for (idx, (_, call)) in calls.iter().enumerate() {
-            let has = call
-                .meta
-                .as_ref()
-                .is_some_and(|meta| meta.get(STAMP).is_some());
-            let declares = call.tool == "session_start";
-            if !declares && has != stamped {
-                let (class, not) = if stamped {
-                    (Class::Missing, "no")
-                } else {
-                    (Class::Leaked, "a")
-                };
-                judged.fail(
-                    class,
-                    format!("call {idx} ({}) carries {not} stamp", call.tool),
-                );
-            }
-        }
-    }
-    judged
 }
 
 /// How often something physically happened.

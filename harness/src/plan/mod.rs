@@ -71,6 +71,8 @@ pub struct Run {
     pub sessions: BTreeMap<String, Session>,
     /// Options of the identity plugin.
     pub plugin: toml::Table,
+    /// Options of the identity plugin that are files in its own folder.
+    pub plugin_files: BTreeMap<String, String>,
     /// A worse copy of the plugin.
     pub plugin_patch: Option<String>,
     /// How the fake plumb behaves.
@@ -204,12 +206,14 @@ fn plain(scenario: &Scenario, subject: &Subject, case: Option<&Case>) -> Run {
     let mut sessions = file.session.clone();
     sessions.entry("main".into()).or_default();
     let mut plugin = file.plugin.clone().unwrap_or_default();
+    let mut plugin_files = file.plugin_files.clone().unwrap_or_default();
     let mut expects = file.expect.clone();
     let mut plumb = file.plumb.clone().unwrap_or_default();
     let mut steps = file.step.clone();
     if let Some(case) = case {
         lay(&mut launches, &case.launch);
         plugin.extend(case.plugin.clone().unwrap_or_default());
+        plugin_files.extend(case.plugin_files.clone().unwrap_or_default());
         plumb = case.plumb.clone().unwrap_or(plumb);
         steps = case.step.clone().unwrap_or(steps);
         expects.retain(|expect| !case.without.contains(&expect.check));
@@ -233,6 +237,7 @@ fn plain(scenario: &Scenario, subject: &Subject, case: Option<&Case>) -> Run {
                 .as_ref()
                 .is_none_or(|names| names.contains(&subject.build))
     });
+    steps.retain(|step| is_on(step, &subject.build));
     let stream_idle = longest_gate(&steps) + STREAM_SLACK;
     Run {
         id: RunId {
@@ -245,6 +250,7 @@ fn plain(scenario: &Scenario, subject: &Subject, case: Option<&Case>) -> Run {
         launches,
         sessions,
         plugin,
+        plugin_files,
         plugin_patch: None,
         plumb,
         steps,
@@ -266,6 +272,8 @@ fn control(mut run: Run, red: &Red, idx: usize) -> Run {
     }
     if let Some(steps) = &red.step {
         run.steps.clone_from(steps);
+        run.steps.retain(|step| is_on(step, &run.build));
+        run.stream_idle = longest_gate(&run.steps) + STREAM_SLACK;
     }
     let applies = |check: &str| {
         crate::judge::BUILT_IN.contains(&check)
@@ -278,6 +286,17 @@ fn control(mut run: Run, red: &Red, idx: usize) -> Run {
         .cloned()
         .collect();
     run
+}
+
+/// Whether the build takes the step.
+fn is_on(step: &Step, build: &String) -> bool {
+    match step {
+        Step::Model(model) => model
+            .builds
+            .as_ref()
+            .is_none_or(|names| names.contains(build)),
+        _ => true,
+    }
 }
 
 fn lay(launches: &mut BTreeMap<String, Launch>, changes: &BTreeMap<String, Launch>) {

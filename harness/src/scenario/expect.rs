@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::step::Anything;
+use super::wire::{Calls, Declared, Hook, LogLines, Pins, Records, Secrets};
 
 /// One expectation: `check`, `clause` and exactly one kind.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -61,6 +61,10 @@ pub struct Expect {
     pub log: Option<LogLines>,
     /// Rows of plumb's table of pinned workspaces.
     pub pins: Option<Pins>,
+    /// How plumb's identity hook was asked for a resume proof.
+    pub hook: Option<Hook>,
+    /// Where the secrets of the run stand: on plumb's own wires, and nowhere else.
+    pub secrets: Option<Secrets>,
 }
 
 /// A value: a literal or a reference into the evidence. Nothing is put into strings.
@@ -77,6 +81,8 @@ pub enum Value {
     Probe(ProbeKey),
     /// The file that keeps a session.
     File(String),
+    /// The one id that a session declared at plumb.
+    Declared(String),
     /// What the revision promises as the location of a session's transcript: its file, or nothing.
     Location(String),
     /// A value that a driver operation came back with.
@@ -115,6 +121,8 @@ pub enum Folder {
     Home,
     /// The working directory.
     Workspace,
+    /// A second folder to work in, that no launch starts in.
+    Elsewhere,
     /// Its `HOME`.
     User,
     /// The home of the explicit row.
@@ -181,63 +189,6 @@ pub struct Header {
     pub parent: Option<Value>,
     /// Its working directory.
     pub cwd: Option<Value>,
-}
-
-/// What plumb recorded.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Records {
-    /// The session whose declared id selects the records; all of the scenario's when left out.
-    pub session: Option<String>,
-    /// How many connections they are.
-    pub connections: Option<usize>,
-    /// How many different record ids they have.
-    pub session_ids: Option<usize>,
-    /// How many of them declared an id.
-    pub declared: Option<usize>,
-    /// How many are at least there.
-    pub at_least: Option<usize>,
-    /// The client names that may occur.
-    pub clients: Option<Vec<String>>,
-    /// How many were marked as shared.
-    pub shared: Option<usize>,
-    /// An external id that no record may carry.
-    pub never: Option<String>,
-}
-
-/// What a session declared.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Declared {
-    /// The session.
-    pub session: String,
-    /// The purpose it declared.
-    pub purpose: Option<String>,
-    /// First segment of its id.
-    pub prefix: Option<String>,
-    /// The folder that plumb recorded.
-    pub folder: Option<Value>,
-    /// The id is exactly the minted one: prefix, slug of the workspace, start of the session id.
-    #[serde(default)]
-    pub minted: bool,
-}
-
-/// Which calls went to plumb, as the tap saw them.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Calls {
-    /// Calls over connections that declared this session; over the shared one with `shared`.
-    pub session: Option<String>,
-    /// Only the shared connection of this launch.
-    pub shared: Option<String>,
-    /// Every tools/call, in order.
-    pub calls: Vec<String>,
-    /// Arguments of the nth call, by position.
-    #[serde(default)]
-    #[schemars(with = "BTreeMap<String, Anything>")]
-    pub arguments: BTreeMap<String, toml::Table>,
-    /// Whether each call, and no other, carries the stamp of its session.
-    pub stamped: Option<bool>,
 }
 
 /// How often something physically happened.
@@ -363,24 +314,4 @@ pub struct DriverOutcome {
     pub contains: Option<Vec<toml::Value>>,
     /// The value there, as a reference.
     pub value: Option<Value>,
-}
-
-/// Lines of the daemon's log, narrowed to the scenario's ids.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LogLines {
-    /// The text.
-    pub text: String,
-    /// How often.
-    pub times: usize,
-}
-
-/// Rows of plumb's table of pinned workspaces.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Pins {
-    /// The session whose minted id has a row.
-    pub session: String,
-    /// The folder it is pinned to.
-    pub workspace: Value,
 }

@@ -26,8 +26,14 @@ pub struct Launch {
     pub ops: Option<Vec<Op>>,
     /// Which MCP rows it has.
     pub mcp: Option<Mcp>,
+    /// The name of plumb's server in its row; `plumb` when left out.
+    pub server_name: Option<String>,
     /// Whether the identity plugin is mounted, and how.
     pub identity: Option<Identity>,
+    /// How the identity plugin finds plumb.
+    pub finds_plumb: Option<Finding>,
+    /// Symbolic links made in its home: path to target.
+    pub links: Option<Entries>,
     /// Further rows: `saboteur:NAME` or the name of a row in the agent's folder, with its config. In it, a table
     /// `{ path = { what = … } }` stands for that folder.
     #[schemars(with = "Option<BTreeMap<String, Anything>>")]
@@ -104,6 +110,8 @@ pub enum Mcp {
     None,
     /// plumb's server.
     Plumb,
+    /// plumb's server, and the same again under the name `other`.
+    PlumbAndOther,
     /// A row whose command is `/bin/false`.
     False,
 }
@@ -120,6 +128,18 @@ pub enum Identity {
     Bundle,
     /// By both.
     Both,
+}
+
+/// How the identity plugin finds plumb. The wrapper is what it finds in each case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// By its option.
+    Option,
+    /// By `PLUMB_BIN`.
+    Variable,
+    /// On `PATH`.
+    Path,
 }
 
 /// When a launch starts.
@@ -162,7 +182,13 @@ impl Launch {
             drive: change.drive.or(self.drive),
             ops: change.ops.clone().or_else(|| self.ops.clone()),
             mcp: change.mcp.or(self.mcp),
+            server_name: change
+                .server_name
+                .clone()
+                .or_else(|| self.server_name.clone()),
             identity: change.identity.or(self.identity),
+            finds_plumb: change.finds_plumb.or(self.finds_plumb),
+            links: change.links.clone().or_else(|| self.links.clone()),
             rows: Some(rows),
             env: Some(env),
             unset: change.unset.clone().or_else(|| self.unset.clone()),

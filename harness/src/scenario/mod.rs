@@ -8,6 +8,7 @@ mod launch;
 mod op;
 mod step;
 mod valid;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,15 +18,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use expect::{
-    Absent, Calls, Compare, Declared, DriverOutcome, Effects, Environment, Expect, Folder, Header,
-    LogLines, ModelSaw, Never, OutcomeAt, Pins, Place, ProbeKey, Records, SessionOnly,
-    SystemPrompt, ToolPin, ToolResult, ToolWords, Value, Warnings,
+    Absent, Compare, DriverOutcome, Effects, Environment, Expect, Folder, Header, ModelSaw, Never,
+    OutcomeAt, Place, ProbeKey, SessionOnly, SystemPrompt, ToolPin, ToolResult, ToolWords, Value,
+    Warnings,
 };
-pub use launch::{Drive, Home, Identity, Launch, Mcp, Persistence, Session, Start};
+pub use launch::{Drive, Finding, Home, Identity, Launch, Mcp, Persistence, Session, Start};
 pub use op::Op;
 pub use step::{
     Addressee, Call, Collect, Command, Entries, Fact, Gate, Model, Named, Note, Open, Signal, Step,
 };
+pub use wire::{Calls, Declared, Hook, LogLines, Pins, Records, Secrets};
 
 use crate::verdict::Flip;
 
@@ -62,6 +64,8 @@ pub struct File {
     /// Options of the identity plugin, passed on unchanged.
     #[schemars(with = "Option<step::Anything>")]
     pub plugin: Option<toml::Table>,
+    /// Options of the identity plugin that are files in its own folder.
+    pub plugin_files: Option<BTreeMap<String, String>>,
     /// How the fake plumb behaves.
     pub plumb: Option<Peer>,
     /// How long the whole scenario may take.
@@ -107,6 +111,8 @@ pub struct Case {
     /// What changes in the plugin's options.
     #[schemars(with = "Option<step::Anything>")]
     pub plugin: Option<toml::Table>,
+    /// Options of the identity plugin that are files in its own folder.
+    pub plugin_files: Option<BTreeMap<String, String>>,
     /// How the fake plumb behaves.
     pub plumb: Option<Peer>,
     /// Another timeline.

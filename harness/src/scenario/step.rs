@@ -42,6 +42,9 @@ pub struct Model {
     /// Fails in a named way (the fake model's own vocabulary).
     #[schemars(with = "Option<Anything>")]
     pub fail: Option<toml::Table>,
+    /// Only on these builds; all when left out. What one build answers in a tool result, another may send as a message
+    /// of its own, which needs a reply of its own.
+    pub builds: Option<Vec<String>>,
 }
 
 /// One tool call: exactly one of the verbs, and what goes with it.

@@ -242,6 +242,8 @@ fn kinds(expect: &Expect) -> usize {
         expect.outcome.is_some(),
         expect.log.is_some(),
         expect.pins.is_some(),
+        expect.hook.is_some(),
+        expect.secrets.is_some(),
     ]
     .into_iter()
     .filter(|stated| *stated)

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::operations::{OPERATIONS, OUTCOMES};
-use super::{Place, Start, World};
+use super::{Place, Stage, Start, World};
 use crate::plan::{Run, opening};
-use crate::scenario::{Drive, Home, Launch};
+use crate::scenario::{Drive, Finding, Home, Launch};
 
 /// The planted variable that every command has to see: the witness of every absence.
 pub const WITNESS: &str = "PLANTED_WITNESS";
@@ -37,6 +37,7 @@ pub fn planted() -> Planted {
 
 /// How a launch is started.
 pub(super) fn start(
+    stage: &Stage,
     run: &Run,
     name: &str,
     launch: &Launch,
@@ -74,6 +75,16 @@ pub(super) fn start(
     }
     if let Some(spelling) = home_spelling(launch, place) {
         env.insert("DSH_HOME".to_owned(), spelling);
+    }
+    match launch.finds_plumb.unwrap_or(Finding::Option) {
+        Finding::Option => {}
+        Finding::Variable => {
+            env.insert("PLUMB_BIN".to_owned(), text(&stage.wrapper()));
+        }
+        Finding::Path => {
+            let found = env.get("PATH").cloned().unwrap_or_default();
+            env.insert("PATH".to_owned(), format!("{}:{found}", text(&stage.bin)));
+        }
     }
     env.extend(launch.env.clone().unwrap_or_default());
     for key in launch.unset.iter().flatten() {

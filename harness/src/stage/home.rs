@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::operations::{OPERATIONS, OUTCOMES, operations, placed};
 use super::{Place, Stage, StageError, World, make, put};
 use crate::plan::Run;
-use crate::scenario::{Drive, Home, Identity, Launch, Mcp, Persistence};
+use crate::scenario::{Drive, Finding, Home, Identity, Launch, Mcp, Persistence};
 
 /// Rows, in the order in which they are laid.
 pub type Rows = Vec<Value>;
@@ -55,8 +55,14 @@ pub(super) fn write(
 ) -> Result<(), StageError> {
     let profile = place.home.join("profiles").join(&place.profile);
     make(&profile)?;
+    links(launch, place)?;
     let drive = launch.drive.unwrap_or(Drive::Prompt);
     let identity = launch.identity.unwrap_or(Identity::None);
+    let worse = stage.worse_identity();
+    let plugin = match run.plugin_patch {
+        Some(_) => worse.as_path(),
+        None => world.identity,
+    };
     let mut bundles = vec![json!("@deepseek-ai/dsh-base")];
     match drive {
         Drive::Prompt => bundles.push(json!("@deepseek-ai/dsh-headless")),
@@ -66,11 +72,8 @@ pub(super) fn write(
     let mut dependencies = json!({});
     if matches!(identity, Identity::Bundle | Identity::Both) {
         bundles.push(json!("dsh-plumb-identity"));
-        dependencies = json!({"dsh-plumb-identity": format!("file:{}", world.identity.display())});
-        copy(
-            world.identity,
-            &profile.join("node_modules/dsh-plumb-identity"),
-        )?;
+        dependencies = json!({"dsh-plumb-identity": format!("file:{}", plugin.display())});
+        copy(plugin, &profile.join("node_modules/dsh-plumb-identity"))?;
     }
     let package = json!({
         "name": "dsh-profile-e2e",
@@ -94,14 +97,21 @@ pub(super) fn write(
     }
     rows.extend(mcp(stage, launch));
     if matches!(identity, Identity::Row | Identity::Both) {
-        let entry = entry_of(world.identity);
+        let entry = entry_of(plugin);
         rows.push(json!({"insert": [{
             "id": "dsh-plumb-identity",
             "name": format!("file://{}", entry.display()),
-            "config": plugin_options(stage, run),
+            "config": plugin_options(stage, run, launch, plugin),
         }]}));
-    } else if identity == Identity::Bundle && !run.plugin.is_empty() {
-        rows.push(json!({"id": "dsh-plumb-identity", "config": plugin_options(stage, run)}));
+    } else if identity == Identity::Bundle {
+        // What installing a bundle mounts has no options; a row of the same id gives it some.
+        let options = plugin_options(stage, run, launch, plugin);
+        if options
+            .as_object()
+            .is_some_and(|options| !options.is_empty())
+        {
+            rows.push(json!({"id": "dsh-plumb-identity", "config": options}));
+        }
     }
     for (row, config) in launch.rows.iter().flatten() {
         rows.push(named(stage, row, config, world)?);
@@ -127,9 +137,13 @@ pub(super) fn write(
 }
 
 /// The plugin's options: what the scenario states, and the wrapper as the command for its own connections.
-fn plugin_options(stage: &Stage, run: &Run) -> Value {
+fn plugin_options(stage: &Stage, run: &Run, launch: &Launch, plugin: &Path) -> Value {
     let mut options = json!(run.plugin);
-    if options.get("plumbCommand").is_none() {
+    for (name, file) in &run.plugin_files {
+        options[name] = json!(plugin.join(file));
+    }
+    let by_option = launch.finds_plumb.unwrap_or(Finding::Option) == Finding::Option;
+    if by_option && options.get("plumbCommand").is_none() {
         options["plumbCommand"] = json!(stage.wrapper());
     }
     options
@@ -155,41 +169,63 @@ fn persistence(launch: &Launch, place: &Place) -> Rows {
 }
 
 fn mcp(stage: &Stage, launch: &Launch) -> Rows {
-    let command = match launch.mcp.unwrap_or(Mcp::None) {
-        Mcp::None => return Vec::new(),
-        Mcp::Plumb => stage.wrapper(),
-        Mcp::False => PathBuf::from("/bin/false"),
+    let row = |name: &str, command: PathBuf| {
+        json!({"insert": [{
+            "id": format!("mcp-{name}"),
+            "name": "@deepseek-ai/dsh-mcp-client",
+            // Without `transport` dsh silently never starts the server; without the flag a dead one goes unsaid
+            // (measured).
+            "config": {
+                "serverName": name,
+                "transport": "stdio",
+                "command": command,
+                "args": ["serve"],
+                "env": {},
+                "failOnStartupError": true,
+            },
+        }]})
     };
-    vec![json!({"insert": [{
-        "id": "mcp-plumb",
-        "name": "@deepseek-ai/dsh-mcp-client",
-        // Without `transport` dsh silently never starts the server; without the flag a dead one goes unsaid (measured).
-        "config": {
-            "serverName": "plumb",
-            "transport": "stdio",
-            "command": command,
-            "args": ["serve"],
-            "env": {},
-            "failOnStartupError": true,
-        },
-    }]})]
+    let name = launch.server_name.as_deref().unwrap_or("plumb");
+    match launch.mcp.unwrap_or(Mcp::None) {
+        Mcp::None => Vec::new(),
+        Mcp::Plumb => vec![row(name, stage.wrapper())],
+        Mcp::PlumbAndOther => vec![row(name, stage.wrapper()), row("other", stage.wrapper())],
+        Mcp::False => vec![row(name, PathBuf::from("/bin/false"))],
+    }
 }
 
-/// A row that a scenario names: a saboteur, or a row of dsh itself by its id.
+/// Makes the links that a launch asks for in its home.
+fn links(launch: &Launch, place: &Place) -> Result<(), StageError> {
+    for (at, target) in launch.links.iter().flatten() {
+        let path = place.home.join(at);
+        if let Some(parent) = path.parent() {
+            make(parent)?;
+        }
+        std::os::unix::fs::symlink(target, &path)
+            .map_err(|source| StageError::Write { path, source })?;
+    }
+    Ok(())
+}
+
+/// A row that a scenario names: a saboteur, a probe, or a row of dsh itself by its id.
 fn named(
     stage: &Stage,
     row: &str,
     config: &toml::Table,
     world: &World<'_>,
 ) -> Result<Value, StageError> {
-    let Some(saboteur) = row.strip_prefix("saboteur:") else {
+    let laid = [("saboteur", "saboteurs"), ("probe", "probes")];
+    let Some((file, folder)) = laid.iter().find_map(|(kind, folder)| {
+        let file = row.strip_prefix(kind)?.strip_prefix(':')?;
+        Some((file, *folder))
+    }) else {
         return Ok(match config.get("disabled") {
             Some(toml::Value::Boolean(true)) => json!({"id": row, "disabled": true}),
             _ => json!({"id": row, "config": placed(json!(config), stage)}),
         });
     };
-    let folder = world.plugins.join("saboteurs");
-    let file = folder.join(format!("{saboteur}.mjs"));
+    let folder = world.plugins.join(folder);
+    let file = folder.join(format!("{file}.mjs"));
     if !file.exists() {
         return Err(RowError::Unknown {
             name: row.to_owned(),
@@ -200,7 +236,7 @@ fn named(
     let mut config = placed(json!(config), stage);
     config["witness"] = json!(stage.caught.join("sabotage.jsonl"));
     Ok(
-        json!({"insert": [{"id": format!("saboteur-{saboteur}"), "name": format!("file://{}", file.display()), "config": config}]}),
+        json!({"insert": [{"id": row.replace(':', "-"), "name": format!("file://{}", file.display()), "config": config}]}),
     )
 }
 
@@ -215,7 +251,7 @@ fn entry_of(folder: &Path) -> PathBuf {
 }
 
 /// Copies a folder without its tests and modules.
-fn copy(from: &Path, to: &Path) -> Result<(), StageError> {
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StageError> {
     let failed = |path: &Path, source| StageError::Write {
         path: path.to_owned(),
         source,

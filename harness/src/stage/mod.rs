@@ -6,6 +6,7 @@ mod commands;
 mod environment;
 mod home;
 mod operations;
+mod patch;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 pub use commands::{Tapping, Wrapper};
 pub use environment::{Planted, WITNESS, planted};
 pub use home::{RowError, Rows, headless_rows};
+pub use patch::PatchError;
 
 use crate::agent::dsh::{Build, Installed};
 use crate::plan::Run;
@@ -48,6 +50,8 @@ pub struct Place {
     pub explicit_home: Option<PathBuf>,
     /// Its working directory.
     pub workspace: PathBuf,
+    /// A second folder to work in.
+    pub elsewhere: PathBuf,
     /// Its standard streams, operations and outcomes.
     pub out: PathBuf,
     /// Where its transcripts have to be.
@@ -96,6 +100,9 @@ pub enum StageError {
     /// A row cannot be made.
     #[error(transparent)]
     Row(#[from] RowError),
+    /// A worse copy of the plugin cannot be made.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
 }
 
 impl Stage {
@@ -118,11 +125,16 @@ impl Stage {
                 &place.tmp,
                 &place.home,
                 &place.workspace,
+                &place.elsewhere,
                 &place.out,
             ] {
                 make(folder)?;
             }
             stage.launches.insert(name.clone(), place);
+        }
+        if let Some(name) = &run.plugin_patch {
+            let faults = world.plugins.join("identity-faults");
+            patch::apply(name, &faults, world.identity, &stage.worse_identity())?;
         }
         commands::write(&stage, run, world)?;
         Ok(stage)
@@ -138,9 +150,8 @@ impl Stage {
             });
         };
         home::write(self, run, name, &launch, place, world)?;
-        let start = environment::start(run, name, &launch, place, world);
-        if launch.start == Some(scenario::Start::InBash)
-        {
+        let start = environment::start(self, run, name, &launch, place, world);
+        if launch.start == Some(scenario::Start::InBash) {
             commands::nested(self, name, place, &start)?;
         }
         Ok(start)
@@ -154,6 +165,7 @@ impl Stage {
         let path = match place.what {
             scenario::Folder::Home => &of.home,
             scenario::Folder::Workspace => &of.workspace,
+            scenario::Folder::Elsewhere => &of.elsewhere,
             scenario::Folder::User => &of.user,
             scenario::Folder::ExplicitHome => of.explicit_home.as_ref()?,
         };
@@ -162,6 +174,11 @@ impl Stage {
             None => path.clone(),
         };
         Some(path.display().to_string())
+    }
+
+    /// Where a worse copy of the plugin lies.
+    fn worse_identity(&self) -> PathBuf {
+        self.root.join("identity")
     }
 
     /// The wrapper through which every plumb process of the scenario starts.
@@ -212,6 +229,7 @@ fn place(root: &Path, name: &str, launch: &Launch, earlier: &BTreeMap<String, Pl
         user,
         home,
         workspace,
+        elsewhere: root.join("elsewhere"),
         sessions,
     }
 }
