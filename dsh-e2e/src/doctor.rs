@@ -227,11 +227,12 @@ fn page(map: &Map) -> String {
             "as it is read".to_owned()
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(
+        writeln!(
             text,
             "  {:<38} conversation {:<8} subagent {:<8} nobody {:<8} {verdict}",
             field.path, kinds[0], kinds[1], kinds[2]
-        );
+        )
+        .ok();
     }
     text
 }

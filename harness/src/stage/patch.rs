@@ -67,10 +67,10 @@ pub(super) fn apply(name: &str, faults: &Path, plugin: &Path, to: &Path) -> Resu
         why,
     };
     let text = std::fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
-    let patch: Patch =
+    let read: Patch =
         toml::from_str(&text).map_err(|error| unreadable(error.message().to_owned()))?;
     home::copy(plugin, to)?;
-    for edit in &patch.edit {
+    for edit in &read.edit {
         let file = to.join(&edit.file);
         let failed = |source| StageError::Write {
             path: file.clone(),
