@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a test waits for something that must happen: many times what it takes on a loaded machine.
-pub const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// One test's folders.
-pub struct Room {
+pub(crate) struct Room {
     folder: TempDir,
     cache: PathBuf,
 }
 
 /// What a finished program said.
 #[must_use]
-pub struct Said {
-    pub code: Option<i32>,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl std::fmt::Display for Said {
@@ -38,7 +38,7 @@ impl std::fmt::Display for Said {
 }
 
 impl Room {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new()
             .prefix("it-")
             .tempdir()
@@ -54,12 +54,12 @@ impl Room {
         }
     }
 
-    pub fn path(&self, sub: &str) -> PathBuf {
+    pub(crate) fn path(&self, sub: &str) -> PathBuf {
         self.folder.path().join(sub)
     }
 
     /// The binary, with nothing of the caller's environment but a PATH.
-    pub fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dsh-e2e"));
         command
             .env_clear()
@@ -72,7 +72,7 @@ impl Room {
     }
 
     /// `run` with the room's folders.
-    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = self.command();
         command
             .arg("run")
@@ -87,12 +87,12 @@ impl Room {
     }
 
     /// Evidence of a run of the default build.
-    pub fn evidence(&self, id: &str) -> PathBuf {
+    pub(crate) fn evidence(&self, id: &str) -> PathBuf {
         self.path("out/results/latest/0.2.1").join(id)
     }
 
     /// Processes that have anything of this room in their command line or as their working directory.
-    pub fn processes(&self) -> BTreeSet<String> {
+    pub(crate) fn processes(&self) -> BTreeSet<String> {
         let room = self.folder.path().display().to_string();
         let mut found = BTreeSet::new();
         for process in procfs::process::all_processes().expect("/proc can be read").flatten() {
@@ -109,11 +109,11 @@ impl Room {
 }
 
 /// Runs to the end.
-pub fn said(command: &mut Command) -> Said {
+pub(crate) fn said(command: &mut Command) -> Said {
     told(command.output().expect("the program can be started"))
 }
 
-pub fn told(output: Output) -> Said {
+pub(crate) fn told(output: Output) -> Said {
     Said {
         code: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -123,7 +123,7 @@ pub fn told(output: Output) -> Said {
 
 /// Waits for a fact; panics with what was seen last.
 #[track_caller]
-pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match look() {
@@ -135,7 +135,7 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T
 }
 
 /// The only file below `folder` whose path ends so.
-pub fn find(folder: &Path, ending: &str) -> Result<PathBuf, String> {
+pub(crate) fn find(folder: &Path, ending: &str) -> Result<PathBuf, String> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {

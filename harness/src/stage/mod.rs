@@ -136,7 +136,7 @@ impl Stage {
         };
         home::write(self, run, name, &launch, place, world)?;
         let start = environment::start(run, name, &launch, place, world);
-        if crate::scenario::Start::InBash == launch.start.unwrap_or(crate::scenario::Start::AtOnce)
+        if launch.start == Some(scenario::Start::InBash)
         {
             commands::nested(self, name, place, &start)?;
         }
