@@ -27,7 +27,10 @@ struct Cost {
 }
 
 fn main() -> Result<(), Any> {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with("--"))
+        .collect();
     let id = words.first().map_or("plumb/record", String::as_str);
     let pairs: usize = words.get(1).map_or(Ok(15), |word| word.parse())?;
     let runs: usize = words.get(2).map_or(Ok(4), |word| word.parse())?;
@@ -74,28 +77,46 @@ fn main() -> Result<(), Any> {
 /// Processor time of all children that were waited for, in seconds.
 fn children() -> Result<f64, Any> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    let seconds =
+        |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
 fn measured(work: impl FnOnce() -> Result<(), Any>) -> Result<Cost, Any> {
     let (begun, before) = (Instant::now(), children()?);
     work()?;
-    Ok(Cost { wall: begun.elapsed().as_secs_f64(), cpu: children()? - before })
+    Ok(Cost {
+        wall: begun.elapsed().as_secs_f64(),
+        cpu: children()? - before,
+    })
 }
 
 fn through_the_harness(id: &str, runs: usize, at: &Path) -> Result<Cost, Any> {
     std::fs::create_dir_all(at)?;
     measured(|| {
         let status = Command::new(env!("CARGO_BIN_EXE_dsh-e2e"))
-            .args(["run", "--controls", "none", "--offline", "--jobs", "1", "--only", id, "--repeat"])
+            .args([
+                "run",
+                "--controls",
+                "none",
+                "--offline",
+                "--jobs",
+                "1",
+                "--only",
+                id,
+                "--repeat",
+            ])
             .arg(runs.to_string())
             .arg("--out")
             .arg(at)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()?;
-        if status.success() { Ok(()) } else { Err(format!("the harness ended with {status}").into()) }
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("the harness ended with {status}").into())
+        }
     })
 }
 
@@ -113,8 +134,14 @@ fn bare(id: &str, runs: usize, at: &Path) -> Result<Cost, Any> {
     };
     let installed = provision(&request, &mut |_| ())?;
     let entries = harness::library::scenarios(None)?;
-    let entry = entries.iter().find(|entry| entry.scenario.id == id).ok_or("no such scenario")?;
-    let subject = Subject { build: "0.2.1".into(), revision: build.facts.revision.to_string() };
+    let entry = entries
+        .iter()
+        .find(|entry| entry.scenario.id == id)
+        .ok_or("no such scenario")?;
+    let subject = Subject {
+        build: "0.2.1".into(),
+        revision: build.facts.revision.to_string(),
+    };
     let run = plan::again(&entry.scenario, &subject, None, None).ok_or("no plain form")?;
     let tools = build.file("tools.toml").ok_or("no words")?;
     let vocabulary = Vocabulary::read("0.2.1", &String::from_utf8_lossy(tools))?;
@@ -136,12 +163,23 @@ fn bare(id: &str, runs: usize, at: &Path) -> Result<Cost, Any> {
             };
             let stage = Stage::set(&at.join(format!("s{time}")), &run, &world)?;
             if let Some((plumb, _)) = &daemon {
-                let wrapper =
-                    Wrapper { plumb: &plumb.program, account: &plumb.account, token: None, tap: Tapping::Off };
+                let wrapper = Wrapper {
+                    plumb: &plumb.program,
+                    account: &plumb.account,
+                    token: None,
+                    tap: Tapping::Off,
+                };
                 stage.write_wrapper(&wrapper, &world)?;
             }
             let place = |place: &harness::scenario::Place| stage.folder(place);
-            let scripts = plan::compile(&run, &vocabulary, &Paths { bin: &stage.bin, place: &place });
+            let scripts = plan::compile(
+                &run,
+                &vocabulary,
+                &Paths {
+                    bin: &stage.bin,
+                    place: &place,
+                },
+            );
             let script = scripts.models.get("main").ok_or("no script")?;
             let tenant = runtime.block_on(async { model.tenant(&format!("t{time}"), script) })?;
             world.models.insert("main".into(), tenant.base_url());
@@ -176,7 +214,10 @@ fn plumb(at: &Path, program: &Path) -> Result<(Plumb, Child), Any> {
     let account: BTreeMap<String, String> = ["HOME", "FAKE_PLUMB_ACCOUNT_HOME"]
         .map(|key| (key.to_owned(), home.display().to_string()))
         .into();
-    let plumb = Plumb { program: link.clone(), account: account.clone() };
+    let plumb = Plumb {
+        program: link.clone(),
+        account: account.clone(),
+    };
     plumb.succeed(&["service", "install"])?;
     let service = plumb.service(&Dialect::default())?;
     let daemon = Command::new(&link)

@@ -62,7 +62,8 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let subjects = subjects(options)?;
     let results = select::results(&options.out)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
-    let (exit, verdicts) = runtime.block_on(all(options, &asked, &entries, &subjects, &results, real))?;
+    let (exit, verdicts) =
+        runtime.block_on(all(options, &asked, &entries, &subjects, &results, real))?;
     for report in reports {
         let text = format!("{:#}\n", json_report(&verdicts));
         std::fs::write(&report, text)

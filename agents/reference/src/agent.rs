@@ -75,7 +75,10 @@ impl Agent {
 
     /// Says something to it. It answers in a turn of its own, or at the next step of the one under way.
     pub fn say(&self, writer: Writer, text: &str) {
-        self.inbox.borrow_mut().push_back(Message { writer, text: text.to_owned() });
+        self.inbox.borrow_mut().push_back(Message {
+            writer,
+            text: text.to_owned(),
+        });
         self.busy.set(true);
         self.wake.notify_one();
     }

@@ -161,8 +161,14 @@ impl RunArgs {
         let key = match &self.api_key_env {
             None => None,
             Some(name) => {
-                let value = environment.get(std::ffi::OsStr::new(name)).and_then(|value| value.to_str());
-                Some(ApiKey::from(value.ok_or_else(|| UsageError::NoKey { name: name.clone() })?.to_owned()))
+                let value = environment
+                    .get(std::ffi::OsStr::new(name))
+                    .and_then(|value| value.to_str());
+                Some(ApiKey::from(
+                    value
+                        .ok_or_else(|| UsageError::NoKey { name: name.clone() })?
+                        .to_owned(),
+                ))
             }
         };
         let work = match (self.ops, self.out) {
@@ -172,7 +178,10 @@ impl RunArgs {
                 prompt: self.prompt.unwrap_or_default(),
             },
         };
-        let hooks = self.hooks.zip(self.hook_dialect).map(|(file, dialect)| HookRow { file, dialect });
+        let hooks = self
+            .hooks
+            .zip(self.hook_dialect)
+            .map(|(file, dialect)| HookRow { file, dialect });
         let settings = Settings {
             revision: self.revision,
             faults: self.fault.into_iter().collect(),
@@ -213,5 +222,8 @@ fn mcp_row(text: &str) -> Result<McpRow, String> {
     if name.is_empty() || command.is_empty() {
         return Err("write NAME=COMMAND".to_owned());
     }
-    Ok(McpRow { name: name.to_owned(), command })
+    Ok(McpRow {
+        name: name.to_owned(),
+        command,
+    })
 }

@@ -43,7 +43,11 @@ pub struct Branch {
 }
 
 /// A new session that came from nowhere.
-pub async fn create(host: &Rc<Host>, id: Option<SessionId>, cwd: Option<String>) -> Result<Rc<Agent>, HostError> {
+pub async fn create(
+    host: &Rc<Host>,
+    id: Option<SessionId>,
+    cwd: Option<String>,
+) -> Result<Rc<Agent>, HostError> {
     let header = Header::root(id.unwrap_or_else(SessionId::for_root), cwd);
     admit(host, Session::fresh(header)).await
 }
@@ -61,7 +65,11 @@ pub async fn spawn(
 }
 
 /// A branch of a session, with every turn that it has completed.
-pub async fn fork(host: &Rc<Host>, source: &Session, branch: Branch) -> Result<Rc<Agent>, HostError> {
+pub async fn fork(
+    host: &Rc<Host>,
+    source: &Session,
+    branch: Branch,
+) -> Result<Rc<Agent>, HostError> {
     let cwd = fault::wire::child_cwd(&host.faults, branch.cwd);
     let id = branch.id.unwrap_or_else(SessionId::for_child);
     let header = match branch.kind {
@@ -88,7 +96,11 @@ pub fn dispose(host: &Host, agent: &Agent) -> Result<(), HostError> {
     agent.stop();
     host.agents.borrow_mut().remove(id);
     let mut store = host.store.borrow_mut();
-    let kept = if agent.session().is_between_turns() { store.flush(&agent.session()) } else { Ok(()) };
+    let kept = if agent.session().is_between_turns() {
+        store.flush(&agent.session())
+    } else {
+        Ok(())
+    };
     store.release(id);
     host.changed();
     Ok(kept?)
@@ -97,7 +109,9 @@ pub fn dispose(host: &Host, agent: &Agent) -> Result<(), HostError> {
 async fn admit(host: &Rc<Host>, session: Session) -> Result<Rc<Agent>, HostError> {
     let header = session.header();
     if host.agent(&header.id).is_some() {
-        return Err(HostError::Live { id: header.id.clone() });
+        return Err(HostError::Live {
+            id: header.id.clone(),
+        });
     }
     host.store.borrow().admit(&header.id)?;
     host.notes().made(header);
@@ -106,7 +120,9 @@ async fn admit(host: &Rc<Host>, session: Session) -> Result<Rc<Agent>, HostError
 
 async fn publish(host: &Rc<Host>, session: Session, birth: Birth) -> Rc<Agent> {
     let agent = Agent::start(host, session);
-    host.agents.borrow_mut().insert(agent.header().id.clone(), Rc::clone(&agent));
+    host.agents
+        .borrow_mut()
+        .insert(agent.header().id.clone(), Rc::clone(&agent));
     crate::hook::fire(host, &agent, &HookEvent::SessionStart(birth)).await;
     agent
 }

@@ -20,11 +20,24 @@ pub const HOME: &str = "DSH_HOME";
 pub const SHELL: &str = "DSH_SHELL";
 
 /// What a command without a terminal is told about terminals: no pager, no colour (as dsh sets them).
-pub const TERMINAL: [(&str, &str); 4] = [("TERM", "dumb"), ("NO_COLOR", "1"), ("PAGER", "cat"), ("GIT_PAGER", "cat")];
+pub const TERMINAL: [(&str, &str); 4] = [
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+];
 
 /// Words that make a name look like a credential when one of its parts between underscores is one of them.
-const CREDENTIAL_WORDS: [&str; 8] =
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS", "APIKEY"];
+const CREDENTIAL_WORDS: [&str; 8] = [
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "APIKEY",
+];
 
 /// Names and values, sorted by name; bytes as the system has them.
 pub type Environment = BTreeMap<OsString, OsString>;
@@ -50,16 +63,27 @@ pub struct Layers<'a> {
 pub fn of_command(layers: &Layers<'_>) -> Environment {
     let mut environment = inherited(layers.ambient, layers.revision);
     environment.extend(TERMINAL.map(|(name, value)| (name.into(), value.into())));
-    let explicit = layers.explicit.iter().filter(|(name, _)| !is_absent_fact(name, layers));
+    let explicit = layers
+        .explicit
+        .iter()
+        .filter(|(name, _)| !is_absent_fact(name, layers));
     environment.extend(explicit.map(|(name, value)| (name.clone(), value.clone())));
-    environment.extend(layers.overlay.iter().map(|(name, value)| (name.into(), value.into())));
+    environment.extend(
+        layers
+            .overlay
+            .iter()
+            .map(|(name, value)| (name.into(), value.into())),
+    );
     environment
 }
 
 /// What a child may inherit at all. Hooks and MCP servers get this and none of the facts.
 pub fn inherited(ambient: &Environment, revision: Revision) -> Environment {
-    let kept = ambient.iter().filter(|(name, _)| !is_managed(name, revision) && !is_credential(name));
-    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let kept = ambient
+        .iter()
+        .filter(|(name, _)| !is_managed(name, revision) && !is_credential(name));
+    kept.map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// Whether a name is one that the harness alone may set: any with the prefix, in any case, also as an exported shell
@@ -77,9 +101,13 @@ pub fn is_managed(name: &OsStr, revision: Revision) -> bool {
 
 /// Whether a name looks like a credential.
 pub fn is_credential(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else { return false };
+    let Some(name) = name.to_str() else {
+        return false;
+    };
     let upper = name.to_ascii_uppercase();
-    upper.split('_').any(|word| CREDENTIAL_WORDS.contains(&word))
+    upper
+        .split('_')
+        .any(|word| CREDENTIAL_WORDS.contains(&word))
 }
 
 /// The RFC's overlay travels among the explicit entries, so one of its two names that is absent now stays absent.
@@ -92,12 +120,23 @@ mod tests {
     use super::*;
 
     fn environment(entries: &[(&str, &str)]) -> Environment {
-        entries.iter().map(|(name, value)| (name.into(), value.into())).collect()
+        entries
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect()
     }
 
     #[track_caller]
-    fn check(ambient: &[(&str, &str)], explicit: &[(&str, &str)], overlay: &[(&str, &str)], expected: &[(&str, &str)]) {
-        let overlay: Overlay = overlay.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    fn check(
+        ambient: &[(&str, &str)],
+        explicit: &[(&str, &str)],
+        overlay: &[(&str, &str)],
+        expected: &[(&str, &str)],
+    ) {
+        let overlay: Overlay = overlay
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         let mut made = of_command(&Layers {
             ambient: &environment(ambient),
             explicit: &environment(explicit),
@@ -124,13 +163,23 @@ mod tests {
             ("BASH_FUNC_DSH_F%%", "() { :; }"),
         ];
         check(&planted, &[], &[], &[]);
-        check(&[("DSHX", "kept"), ("XDSH_A", "kept")], &[], &[], &[("DSHX", "kept"), ("XDSH_A", "kept")]);
+        check(
+            &[("DSHX", "kept"), ("XDSH_A", "kept")],
+            &[],
+            &[],
+            &[("DSHX", "kept"), ("XDSH_A", "kept")],
+        );
     }
 
     #[test]
     fn a_name_that_looks_like_a_credential_is_not_inherited() {
         check(
-            &[("FAKE_KEY", "x"), ("my_secret_token", "x"), ("MONKEY", "kept"), ("AWS_X", "kept")],
+            &[
+                ("FAKE_KEY", "x"),
+                ("my_secret_token", "x"),
+                ("MONKEY", "kept"),
+                ("AWS_X", "kept"),
+            ],
             &[],
             &[],
             &[("MONKEY", "kept"), ("AWS_X", "kept")],
@@ -141,20 +190,42 @@ mod tests {
     fn a_later_layer_wins_and_the_overlay_is_last() {
         check(
             &[("TERM", "xterm"), ("A", "ambient"), (SHELL, "0")],
-            &[("TERM", "mine"), ("A", "explicit"), (SHELL, "2"), ("DSH_FREE", "explicit")],
+            &[
+                ("TERM", "mine"),
+                ("A", "explicit"),
+                (SHELL, "2"),
+                ("DSH_FREE", "explicit"),
+            ],
             &[(SHELL, "1")],
-            &[("TERM", "mine"), ("A", "explicit"), (SHELL, "1"), ("DSH_FREE", "explicit")],
+            &[
+                ("TERM", "mine"),
+                ("A", "explicit"),
+                (SHELL, "1"),
+                ("DSH_FREE", "explicit"),
+            ],
         );
     }
 
     #[test]
     fn a_managed_key_that_looks_like_a_credential_survives() {
-        check(&[("DSH_MY_TOKEN", "stale")], &[], &[("DSH_MY_TOKEN", "fresh")], &[("DSH_MY_TOKEN", "fresh")]);
+        check(
+            &[("DSH_MY_TOKEN", "stale")],
+            &[],
+            &[("DSH_MY_TOKEN", "fresh")],
+            &[("DSH_MY_TOKEN", "fresh")],
+        );
     }
 
     #[test]
     fn the_rfc_manages_its_two_names_only() {
-        let ambient = environment(&[(SESSION_ID, "stale"), (SESSION_JSONL, "/stale"), ("DSH_OTHER", "kept")]);
-        assert_eq!(inherited(&ambient, Revision::Rfc), environment(&[("DSH_OTHER", "kept")]));
+        let ambient = environment(&[
+            (SESSION_ID, "stale"),
+            (SESSION_JSONL, "/stale"),
+            ("DSH_OTHER", "kept"),
+        ]);
+        assert_eq!(
+            inherited(&ambient, Revision::Rfc),
+            environment(&[("DSH_OTHER", "kept")])
+        );
     }
 }

@@ -226,7 +226,9 @@ impl FromStr for Fault {
 
     fn from_str(name: &str) -> Result<Self, UnknownFault> {
         let found = Self::ALL.iter().find(|fault| fault.name() == name);
-        found.copied().ok_or_else(|| UnknownFault { name: name.to_owned() })
+        found.copied().ok_or_else(|| UnknownFault {
+            name: name.to_owned(),
+        })
     }
 }
 
@@ -269,7 +271,10 @@ mod tests {
     fn every_fault_says_what_it_does_and_which_clauses_it_breaks() {
         for fault in Fault::ALL {
             assert!(fault.doc().ends_with('.'), "{fault}: {}", fault.doc());
-            assert!(fault.clauses().iter().all(|clause| clause.contains('-')), "{fault}");
+            assert!(
+                fault.clauses().iter().all(|clause| clause.contains('-')),
+                "{fault}"
+            );
         }
     }
 }

@@ -26,13 +26,17 @@ pub enum HomeError {
     #[error("no home: give --home, or set DSH_HOME or HOME")]
     Nowhere,
     /// `~` stands for nothing.
-    #[error("`{spelling}` starts at the user's home, and HOME is not set: write the directory in full")]
+    #[error(
+        "`{spelling}` starts at the user's home, and HOME is not set: write the directory in full"
+    )]
     NoUser {
         /// The home as it was written.
         spelling: String,
     },
     /// Two parts of one process were given different homes.
-    #[error("two homes: `{main}` and, for skills, `{skills}`; name the same directory, or leave the second out")]
+    #[error(
+        "two homes: `{main}` and, for skills, `{skills}`; name the same directory, or leave the second out"
+    )]
     Conflict {
         /// The home of the harness.
         main: PathBuf,
@@ -43,7 +47,10 @@ pub enum HomeError {
 
 /// The home, absolute and normalised.
 pub fn resolve(sources: &HomeSources<'_>) -> Result<PathBuf, HomeError> {
-    let named = [sources.explicit, sources.ambient].into_iter().flatten().find(|spelling| !is_blank(spelling));
+    let named = [sources.explicit, sources.ambient]
+        .into_iter()
+        .flatten()
+        .find(|spelling| !is_blank(spelling));
     spelled(named, sources)
 }
 
@@ -54,7 +61,9 @@ pub fn spelled(named: Option<&OsStr>, sources: &HomeSources<'_>) -> Result<PathB
         None => Path::new("~").join(".dsh"),
     };
     let expanded = expand(&written, sources.user).ok_or_else(|| match named {
-        Some(spelling) => HomeError::NoUser { spelling: spelling.to_string_lossy().into_owned() },
+        Some(spelling) => HomeError::NoUser {
+            spelling: spelling.to_string_lossy().into_owned(),
+        },
         None => HomeError::Nowhere,
     })?;
     Ok(normal(&sources.cwd.join(expanded)))
@@ -65,7 +74,10 @@ pub fn agree(main: &Path, skills: &Path) -> Result<(), HomeError> {
     if main == skills {
         return Ok(());
     }
-    Err(HomeError::Conflict { main: main.to_owned(), skills: skills.to_owned() })
+    Err(HomeError::Conflict {
+        main: main.to_owned(),
+        skills: skills.to_owned(),
+    })
 }
 
 /// Whether a spelling says nothing: empty, or only white space.
@@ -75,7 +87,9 @@ pub fn is_blank(spelling: &OsStr) -> bool {
 
 /// A leading `~` replaced by the user's home; nothing when there is none.
 pub fn expand(written: &Path, user: Option<&OsStr>) -> Option<PathBuf> {
-    let Ok(rest) = written.strip_prefix("~") else { return Some(written.to_owned()) };
+    let Ok(rest) = written.strip_prefix("~") else {
+        return Some(written.to_owned());
+    };
     let user = user.filter(|user| !is_blank(user))?;
     Some(Path::new(user).join(rest))
 }
@@ -136,21 +150,36 @@ mod tests {
 
     #[test]
     fn without_a_user_there_is_no_default_and_no_tilde() {
-        let sources = HomeSources { explicit: None, ambient: None, user: None, cwd: Path::new("/w") };
+        let sources = HomeSources {
+            explicit: None,
+            ambient: None,
+            user: None,
+            cwd: Path::new("/w"),
+        };
         assert_eq!(resolve(&sources), Err(HomeError::Nowhere));
-        let sources = HomeSources { explicit: Some(OsStr::new("~/x")), ..sources };
+        let sources = HomeSources {
+            explicit: Some(OsStr::new("~/x")),
+            ..sources
+        };
         assert!(matches!(resolve(&sources), Err(HomeError::NoUser { .. })));
     }
 
     #[test]
     fn two_spellings_of_one_directory_agree_and_two_directories_do_not() {
-        assert_eq!(agree(&normal(Path::new("/a/./b/")), Path::new("/a/b")), Ok(()));
+        assert_eq!(
+            agree(&normal(Path::new("/a/./b/")), Path::new("/a/b")),
+            Ok(())
+        );
         assert!(agree(Path::new("/a"), Path::new("/b")).is_err());
     }
 
     /// Detours that lead nowhere: they may stand anywhere in a path and change nothing.
     fn any_detour() -> impl Strategy<Value = String> {
-        prop_oneof![Just("/".to_owned()), Just("/./".to_owned()), "/[a-z]{1,4}/\\.\\./".prop_map(|text| text)]
+        prop_oneof![
+            Just("/".to_owned()),
+            Just("/./".to_owned()),
+            "/[a-z]{1,4}/\\.\\./".prop_map(|text| text)
+        ]
     }
 
     proptest! {

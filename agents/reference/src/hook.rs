@@ -138,15 +138,30 @@ impl Hooks {
     /// Reads a configuration.
     pub fn read(row: &HookRow) -> Result<Self, HookError> {
         let path = || row.file.clone();
-        let text = std::fs::read_to_string(&row.file).map_err(|source| HookError::File { path: path(), source })?;
-        let file: File = serde_json::from_str(&text).map_err(|source| HookError::Shape { path: path(), source })?;
-        Ok(Self { dialect: row.dialect, groups: file.hooks })
+        let text = std::fs::read_to_string(&row.file).map_err(|source| HookError::File {
+            path: path(),
+            source,
+        })?;
+        let file: File = serde_json::from_str(&text).map_err(|source| HookError::Shape {
+            path: path(),
+            source,
+        })?;
+        Ok(Self {
+            dialect: row.dialect,
+            groups: file.hooks,
+        })
     }
 
     fn commands(&self, event: &HookEvent<'_>) -> Vec<String> {
         let groups = self.groups.get(event.name()).into_iter().flatten();
-        let matching = groups.filter(|group| event.tool().is_none_or(|tool| matches(&group.matcher, tool)));
-        matching.flat_map(|group| group.hooks.iter().map(|hook| hook.command.clone())).collect()
+        let matching = groups.filter(|group| {
+            event
+                .tool()
+                .is_none_or(|tool| matches(&group.matcher, tool))
+        });
+        matching
+            .flat_map(|group| group.hooks.iter().map(|hook| hook.command.clone()))
+            .collect()
     }
 }
 
@@ -168,14 +183,20 @@ pub async fn fire(host: &Rc<Host>, agent: &Rc<Agent>, event: &HookEvent<'_>) {
 
 fn payload(host: &Host, agent: &Agent, event: &HookEvent<'_>, dialect: Dialect) -> String {
     let header = agent.header();
-    let parent = header.parent_session.as_ref().filter(|_| host.faults.has(Fault::HookParentId));
+    let parent = header
+        .parent_session
+        .as_ref()
+        .filter(|_| host.faults.has(Fault::HookParentId));
     let none = match (dialect, host.faults.has(Fault::HookOtherDialect)) {
         (Dialect::ClaudeCode, false) | (Dialect::Codex, true) => json!(""),
         (Dialect::Codex, false) | (Dialect::ClaudeCode, true) => Value::Null,
     };
     let mut fields = Map::new();
     fields.insert("session_id".to_owned(), json!(parent.unwrap_or(&header.id)));
-    fields.insert("transcript_path".to_owned(), host.hook_path(header).map_or(none, |path| json!(path)));
+    fields.insert(
+        "transcript_path".to_owned(),
+        host.hook_path(header).map_or(none, |path| json!(path)),
+    );
     fields.insert("cwd".to_owned(), json!(host.place(header, None)));
     fields.insert("hook_event_name".to_owned(), json!(event.name()));
     let details = details(host, agent, event, dialect);
@@ -193,10 +214,19 @@ fn details(host: &Host, agent: &Agent, event: &HookEvent<'_>, dialect: Dialect) 
         HookEvent::SessionStart(Birth::Startup) => json!({"source": "startup"}),
         HookEvent::SessionStart(Birth::Resume) => json!({"source": "resume"}),
         HookEvent::UserPromptSubmit(prompt) => json!({"prompt": prompt}),
-        HookEvent::PreToolUse { name, arguments, call } => {
+        HookEvent::PreToolUse {
+            name,
+            arguments,
+            call,
+        } => {
             json!({"tool_name": name, "tool_input": input(arguments, dialect), "tool_use_id": call})
         }
-        HookEvent::PostToolUse { name, arguments, call, output } => json!({
+        HookEvent::PostToolUse {
+            name,
+            arguments,
+            call,
+            output,
+        } => json!({
             "tool_name": name, "tool_input": input(arguments, dialect), "tool_use_id": call, "tool_response": output,
         }),
         HookEvent::Stop => match dialect {
@@ -220,7 +250,9 @@ fn details(host: &Host, agent: &Agent, event: &HookEvent<'_>, dialect: Dialect) 
 fn input(arguments: &Value, dialect: Dialect) -> Value {
     match dialect {
         Dialect::ClaudeCode => arguments.clone(),
-        Dialect::Codex => json!({"command": arguments.get("command").and_then(Value::as_str).unwrap_or_default()}),
+        Dialect::Codex => {
+            json!({"command": arguments.get("command").and_then(Value::as_str).unwrap_or_default()})
+        }
     }
 }
 

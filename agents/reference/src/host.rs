@@ -54,7 +54,9 @@ pub enum HostError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A stored session works elsewhere.
-    #[error("session `{id}` was recorded in `{recorded}`, not in `{asked}`: leave --cwd out, or give that one")]
+    #[error(
+        "session `{id}` was recorded in `{recorded}`, not in `{asked}`: leave --cwd out, or give that one"
+    )]
     OtherCwd {
         /// The session.
         id: SessionId,
@@ -125,7 +127,12 @@ pub struct Host {
 /// Composes a host, or nothing at all.
 pub async fn compose(settings: Settings) -> Result<Rc<Host>, HostError> {
     let faults = settings.faults.clone();
-    let value = |name: &str| settings.environment.get(OsStr::new(name)).map(std::ffi::OsString::as_os_str);
+    let value = |name: &str| {
+        settings
+            .environment
+            .get(OsStr::new(name))
+            .map(std::ffi::OsString::as_os_str)
+    };
     let sources = HomeSources {
         explicit: settings.home.as_deref(),
         ambient: value(HOME),
@@ -133,13 +140,28 @@ pub async fn compose(settings: Settings) -> Result<Rc<Host>, HostError> {
         cwd: &settings.cwd,
     };
     let home = home::resolve(&sources)?;
-    if let Some(spelling) = settings.skills_home.as_deref().filter(|spelling| !home::is_blank(spelling)) {
-        fault::home::agree(&faults, spelling, &home, &home::spelled(Some(spelling), &sources)?)?;
+    if let Some(spelling) = settings
+        .skills_home
+        .as_deref()
+        .filter(|spelling| !home::is_blank(spelling))
+    {
+        fault::home::agree(
+            &faults,
+            spelling,
+            &home,
+            &home::spelled(Some(spelling), &sources)?,
+        )?;
     }
     let told_home = fault::home::told(&faults, &sources, &home);
     let default_root = home.join("sessions");
-    let root = settings.sessions_root.as_ref().map_or_else(|| default_root.clone(), |root| settings.cwd.join(root));
-    let store = Rc::new(RefCell::new(Store::new(backend(settings.persistence, home::normal(&root)), faults.clone())));
+    let root = settings
+        .sessions_root
+        .as_ref()
+        .map_or_else(|| default_root.clone(), |root| settings.cwd.join(root));
+    let store = Rc::new(RefCell::new(Store::new(
+        backend(settings.persistence, home::normal(&root)),
+        faults.clone(),
+    )));
     let mut registry = Registry::new(faults.clone());
     if settings.revision == Revision::Located {
         registry.register(location_contributor(&store))?;
@@ -148,7 +170,9 @@ pub async fn compose(settings: Settings) -> Result<Rc<Host>, HostError> {
     let model = Client::new(settings.endpoint)?;
     let mut servers = Vec::new();
     for row in &settings.mcp {
-        servers.push(Server::start(row, &settings.environment, settings.revision, &settings.cwd).await?);
+        servers.push(
+            Server::start(row, &settings.environment, settings.revision, &settings.cwd).await?,
+        );
     }
     Ok(Rc::new(Host {
         revision: settings.revision,
@@ -175,8 +199,14 @@ pub async fn compose(settings: Settings) -> Result<Rc<Host>, HostError> {
 /// A backend by its name.
 pub fn backend(persistence: Persistence, root: PathBuf) -> Option<Backend> {
     match persistence {
-        Persistence::Jsonl => Some(Backend::Jsonl { root, compression: Compression::Zstd }),
-        Persistence::JsonlPlain => Some(Backend::Jsonl { root, compression: Compression::None }),
+        Persistence::Jsonl => Some(Backend::Jsonl {
+            root,
+            compression: Compression::Zstd,
+        }),
+        Persistence::JsonlPlain => Some(Backend::Jsonl {
+            root,
+            compression: Compression::None,
+        }),
         Persistence::Shared => Some(Backend::Shared { root }),
         Persistence::None => None,
     }
@@ -192,15 +222,22 @@ fn location_contributor(store: &Rc<RefCell<Store>>) -> Declaration {
         name: Some(LOCATION_OWNER.to_owned()),
         variables: vec![variable],
         resolver: Some(Rc::new(move |execution: Execution<'_>| {
-            let location = execution.agent.and_then(|header| jsonl_path(&store.borrow(), header));
-            Ok(location.into_iter().map(|path| (SESSION_JSONL.to_owned(), path.into())).collect())
+            let location = execution
+                .agent
+                .and_then(|header| jsonl_path(&store.borrow(), header));
+            Ok(location
+                .into_iter()
+                .map(|path| (SESSION_JSONL.to_owned(), path.into()))
+                .collect())
         })),
     }
 }
 
 /// The path that commands are told: of a jsonl log and of nothing else.
 fn jsonl_path(store: &Store, header: &Header) -> Option<String> {
-    let location = store.locate(header).filter(|location| location.kind == "jsonl")?;
+    let location = store
+        .locate(header)
+        .filter(|location| location.kind == "jsonl")?;
     Some(location.path.display().to_string())
 }
 
@@ -212,7 +249,8 @@ impl Host {
             overlay = self.registry.borrow_mut().resolve(Execution { agent })?;
             overlay.insert(HOME.to_owned(), self.told_home.display().to_string());
             overlay.insert(SHELL.to_owned(), "1".to_owned());
-        } else if let Some(path) = agent.and_then(|header| jsonl_path(&self.store.borrow(), header)) {
+        } else if let Some(path) = agent.and_then(|header| jsonl_path(&self.store.borrow(), header))
+        {
             overlay.insert(SESSION_JSONL.to_owned(), path);
         }
         if let Some(header) = agent {
@@ -229,7 +267,10 @@ impl Host {
             default_root: &self.default_root,
             cwd: &self.cwd,
         };
-        Ok(self.memory.borrow_mut().overlay(&self.faults, overlay, &dispatch))
+        Ok(self
+            .memory
+            .borrow_mut()
+            .overlay(&self.faults, overlay, &dispatch))
     }
 
     /// Where the log of a session is; nothing under a revision that does not ask.
@@ -244,16 +285,25 @@ impl Host {
 
     /// The path that a hook is told.
     pub fn hook_path(&self, header: &Header) -> Option<PathBuf> {
-        let honest = self.location(header).filter(|location| location.kind == "jsonl").map(|location| location.path);
+        let honest = self
+            .location(header)
+            .filter(|location| location.kind == "jsonl")
+            .map(|location| location.path);
         let path = fault::environment::hook_path(&self.faults, honest, header, &self.default_root);
-        let would_be = self.store.borrow().locate(header).map(|location| location.path);
+        let would_be = self
+            .store
+            .borrow()
+            .locate(header)
+            .map(|location| location.path);
         fault::log::hooked(&self.faults, would_be.as_deref());
         path
     }
 
     /// A folder for what faults keep in files; nothing honest writes there.
     pub fn fault_folder(&self) -> PathBuf {
-        self.home.join("faults").join(std::process::id().to_string())
+        self.home
+            .join("faults")
+            .join(std::process::id().to_string())
     }
 
     /// A session was created, resumed, or began a turn: only faults want to know.
@@ -307,7 +357,10 @@ impl Host {
 
     /// Waits until no agent has anything to do.
     pub async fn quiet(&self) {
-        self.until(|| self.watchers.get() == 0 && self.agents.borrow().values().all(|agent| agent.is_idle())).await;
+        self.until(|| {
+            self.watchers.get() == 0 && self.agents.borrow().values().all(|agent| agent.is_idle())
+        })
+        .await;
     }
 
     /// Ends everything: agents, commands and servers. What ended commands left in the log of a session that is between
@@ -318,7 +371,12 @@ impl Host {
         }
         self.jobs.stop_all().await;
         let mut kept = Ok(());
-        for agent in self.agents.borrow().values().filter(|agent| agent.session().is_between_turns()) {
+        for agent in self
+            .agents
+            .borrow()
+            .values()
+            .filter(|agent| agent.session().is_between_turns())
+        {
             kept = kept.and(self.store.borrow_mut().flush(&agent.session()));
         }
         for server in &self.servers {

@@ -67,9 +67,15 @@ pub async fn execute(host: &Rc<Host>, ops: &Path, out: &Path) -> Result<u8, OpsE
         move |source| OpsError::File { verb, path, source }
     };
     let text = std::fs::read_to_string(ops).map_err(failed("read", ops))?;
-    let list: Vec<Value> =
-        serde_json::from_str(&text).map_err(|source| OpsError::Shape { path: ops.to_owned(), source })?;
-    let mut file = File::options().create(true).append(true).open(out).map_err(failed("open", out))?;
+    let list: Vec<Value> = serde_json::from_str(&text).map_err(|source| OpsError::Shape {
+        path: ops.to_owned(),
+        source,
+    })?;
+    let mut file = File::options()
+        .create(true)
+        .append(true)
+        .open(out)
+        .map_err(failed("open", out))?;
     let mut append = |line: &Value| writeln!(file, "{line}").map_err(failed("append to", out));
     let mut room = Room::new(host);
     for op in &list {
@@ -103,7 +109,10 @@ pub async fn execute(host: &Rc<Host>, ops: &Path, out: &Path) -> Result<u8, OpsE
 }
 
 async fn dispatch(room: &mut Room, op: &Value) -> Came {
-    let name = op.get("op").and_then(Value::as_str).ok_or("an operation must be an object with an \"op\" name")?;
+    let name = op
+        .get("op")
+        .and_then(Value::as_str)
+        .ok_or("an operation must be an object with an \"op\" name")?;
     match name {
         "create" => sessions::create(room, fields(op)?).await,
         "spawn" => sessions::spawn(room, fields(op)?).await,

@@ -33,7 +33,10 @@ pub struct Failure {
 
 impl From<HostError> for Failure {
     fn from(error: HostError) -> Self {
-        Self { code: error.code(), message: error.to_string() }
+        Self {
+            code: error.code(),
+            message: error.to_string(),
+        }
     }
 }
 
@@ -66,7 +69,10 @@ fn run(arguments: RunArgs) -> ExitCode {
     if faults.has(Fault::DoNothing) {
         return ExitCode::SUCCESS;
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             complain(&format!("reference: RUNTIME: {error}"));
@@ -110,9 +116,14 @@ async fn done(host: &Rc<Host>, work: Work) -> Result<u8, Failure> {
             host.quiet().await;
             answer(&agent)
         }
-        Work::Operations { ops, out } => ops::execute(host, &ops, &out)
-            .await
-            .map_err(|error| Failure { code: "OPERATIONS", message: error.to_string() }),
+        Work::Operations { ops, out } => {
+            ops::execute(host, &ops, &out)
+                .await
+                .map_err(|error| Failure {
+                    code: "OPERATIONS",
+                    message: error.to_string(),
+                })
+        }
     }
 }
 
@@ -123,13 +134,26 @@ async fn opened(host: &Rc<Host>, start: Start) -> Result<Rc<Agent>, HostError> {
         Start::Resume(id) => {
             let recorded = host.store.borrow().load(&id)?.header().cwd.clone();
             if let Some(recorded) = recorded.filter(|recorded| *recorded != cwd) {
-                return Err(HostError::OtherCwd { id, recorded, asked: cwd });
+                return Err(HostError::OtherCwd {
+                    id,
+                    recorded,
+                    asked: cwd,
+                });
             }
             conversation::resume(host, &id).await
         }
         Start::Fork { source, id } => {
             let source = host.store.borrow().load(&source)?;
-            conversation::fork(host, &source, Branch { kind: BranchKind::Plain, id, cwd: None }).await
+            conversation::fork(
+                host,
+                &source,
+                Branch {
+                    kind: BranchKind::Plain,
+                    id,
+                    cwd: None,
+                },
+            )
+            .await
         }
     }
 }
@@ -151,7 +175,11 @@ fn failed(failure: &Failure) -> u8 {
 }
 
 async fn any_signal() -> u8 {
-    let kinds = [(SignalKind::interrupt(), 2), (SignalKind::terminate(), 15), (SignalKind::hangup(), 1)];
+    let kinds = [
+        (SignalKind::interrupt(), 2),
+        (SignalKind::terminate(), 15),
+        (SignalKind::hangup(), 1),
+    ];
     let waits = kinds.map(|(kind, number)| {
         Box::pin(async move {
             match signal(kind) {
@@ -167,12 +195,19 @@ async fn any_signal() -> u8 {
 
 fn faults(json: bool) -> String {
     if json {
-        let rows = Fault::ALL
-            .iter()
-            .map(|fault| json!({"name": fault.name(), "doc": fault.doc(), "clauses": fault.clauses()}));
+        let rows = Fault::ALL.iter().map(
+            |fault| json!({"name": fault.name(), "doc": fault.doc(), "clauses": fault.clauses()}),
+        );
         return format!("{:#}\n", json!(rows.collect::<Vec<_>>()));
     }
-    let line = |fault: &Fault| format!("{:24} {} [{}]\n", fault.name(), fault.doc(), fault.clauses().join(" "));
+    let line = |fault: &Fault| {
+        format!(
+            "{:24} {} [{}]\n",
+            fault.name(),
+            fault.doc(),
+            fault.clauses().join(" ")
+        )
+    };
     Fault::ALL.iter().map(line).collect::<Vec<_>>().concat()
 }
 

@@ -20,7 +20,10 @@ pub struct Session {
 impl Session {
     /// A session without events.
     pub fn fresh(header: Header) -> Self {
-        Self { header, events: Vec::new() }
+        Self {
+            header,
+            events: Vec::new(),
+        }
     }
 
     /// A session as it was stored.
@@ -32,7 +35,13 @@ impl Session {
     pub fn seeded(header: Header, source: &Session) -> Self {
         let events = source.completed().to_vec();
         let is_seeded = !events.is_empty();
-        let mut session = Self { header: Header { is_seeded, ..header }, events };
+        let mut session = Self {
+            header: Header {
+                is_seeded,
+                ..header
+            },
+            events,
+        };
         if is_seeded {
             session.append(event::end_seed());
         }
@@ -51,19 +60,29 @@ impl Session {
 
     /// The events up to the end of the last completed turn.
     pub fn completed(&self) -> &[Event] {
-        let end = self.events.iter().rposition(|event| event.kind == event::TURN_END);
+        let end = self
+            .events
+            .iter()
+            .rposition(|event| event.kind == event::TURN_END);
         &self.events[..end.map_or(0, |at| at + 1)]
     }
 
     /// Whether it had a turn and is in none: the states that are made durable.
     pub fn is_between_turns(&self) -> bool {
-        let last = self.events.iter().rfind(|event| event.kind == event::TURN_START || event.kind == event::TURN_END);
+        let last = self
+            .events
+            .iter()
+            .rfind(|event| event.kind == event::TURN_START || event.kind == event::TURN_END);
         last.is_some_and(|event| event.kind == event::TURN_END)
     }
 
     /// How many turns were started.
     pub fn turns(&self) -> u64 {
-        self.events.iter().filter_map(|event| event.data.get("turn")?.as_u64()).max().unwrap_or(0)
+        self.events
+            .iter()
+            .filter_map(|event| event.data.get("turn")?.as_u64())
+            .max()
+            .unwrap_or(0)
     }
 
     /// Appends an event; its number and time are set here.
@@ -94,7 +113,11 @@ mod tests {
         let parent = session();
         let header = Header::fork_of(parent.header(), SessionId::from("s-2".to_owned()), None);
         let fork = Session::seeded(header, &parent);
-        let kinds: Vec<&str> = fork.events().iter().map(|event| event.kind.as_str()).collect();
+        let kinds: Vec<&str> = fork
+            .events()
+            .iter()
+            .map(|event| event.kind.as_str())
+            .collect();
         assert_eq!(kinds, ["turn/start", "turn/end", "session/end-seed"]);
         assert_eq!(fork.turns(), 1);
     }

@@ -105,7 +105,11 @@ pub struct Store {
 impl Store {
     /// A store over a backend, or over none.
     pub fn new(backend: Option<Backend>, faults: Faults) -> Self {
-        Self { backend, live: BTreeMap::new(), faults }
+        Self {
+            backend,
+            live: BTreeMap::new(),
+            faults,
+        }
     }
 
     /// The active backend.
@@ -123,8 +127,15 @@ impl Store {
     pub fn locate(&self, header: &Header) -> Option<Location> {
         match self.backend.as_ref()? {
             Backend::Jsonl { root, compression } => {
-                let path = Jsonl { root, compression: *compression }.path(header)?;
-                Some(Location { kind: "jsonl".to_owned(), path })
+                let path = Jsonl {
+                    root,
+                    compression: *compression,
+                }
+                .path(header)?;
+                Some(Location {
+                    kind: "jsonl".to_owned(),
+                    path,
+                })
             }
             Backend::Shared { .. } => None,
             Backend::Stub { location } => location.clone(),
@@ -145,7 +156,10 @@ impl Store {
         let id = &session.header().id;
         match &self.backend {
             Some(Backend::Jsonl { root, compression }) => {
-                let jsonl = Jsonl { root, compression: *compression };
+                let jsonl = Jsonl {
+                    root,
+                    compression: *compression,
+                };
                 let mut live = match self.live.remove(id) {
                     Some(live) => live,
                     None => jsonl.open(session.header())?,
@@ -157,8 +171,12 @@ impl Store {
             }
             Some(Backend::Shared { root }) => {
                 let shared = Shared { root };
-                let written = self.live.remove(id).map_or_else(|| shared.count(id), |live| Ok(live.events));
-                let events = shared.append(&fault::log::written(&self.faults, session), written?)?;
+                let written = self
+                    .live
+                    .remove(id)
+                    .map_or_else(|| shared.count(id), |live| Ok(live.events));
+                let events =
+                    shared.append(&fault::log::written(&self.faults, session), written?)?;
                 self.live.insert(id.clone(), Live::without_file(events));
                 Ok(())
             }
@@ -170,8 +188,13 @@ impl Store {
     pub fn load(&self, id: &SessionId) -> Result<Session, StoreError> {
         match &self.backend {
             Some(Backend::Jsonl { root, compression }) => {
-                let jsonl = Jsonl { root, compression: *compression };
-                let log = jsonl.find(id)?.ok_or_else(|| StoreError::Unknown { id: id.clone() })?;
+                let jsonl = Jsonl {
+                    root,
+                    compression: *compression,
+                };
+                let log = jsonl
+                    .find(id)?
+                    .ok_or_else(|| StoreError::Unknown { id: id.clone() })?;
                 Ok(Session::stored(log.header, log.events))
             }
             Some(Backend::Shared { root }) => Shared { root }.load(id),
@@ -182,7 +205,11 @@ impl Store {
     /// Takes a stored session over for writing; fails while another process has it.
     pub fn claim(&mut self, header: &Header) -> Result<(), StoreError> {
         if let Some(Backend::Jsonl { root, compression }) = &self.backend {
-            let live = Jsonl { root, compression: *compression }.open(header)?;
+            let live = Jsonl {
+                root,
+                compression: *compression,
+            }
+            .open(header)?;
             self.live.insert(header.id.clone(), live);
         }
         Ok(())

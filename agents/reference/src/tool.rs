@@ -44,12 +44,20 @@ pub struct Outcome {
 impl Outcome {
     /// A call that worked.
     pub fn ok(text: String) -> Self {
-        Self { value: json!({"text": text}), text, is_error: false }
+        Self {
+            value: json!({"text": text}),
+            text,
+            is_error: false,
+        }
     }
 
     /// A call that failed; the reason is told as one.
     pub fn error(what: impl std::fmt::Display) -> Self {
-        Self { text: format!("Error: {what}"), is_error: true, value: Value::Null }
+        Self {
+            text: format!("Error: {what}"),
+            is_error: true,
+            value: Value::Null,
+        }
     }
 }
 
@@ -68,8 +76,15 @@ pub fn is_exclusive(name: &str) -> bool {
 }
 
 /// Calls a tool.
-pub async fn dispatch(host: &Rc<Host>, agent: Option<&Rc<Agent>>, request: &Request<'_>) -> Outcome {
-    let is_remote = host.servers.iter().any(|server| server.offers(request.name));
+pub async fn dispatch(
+    host: &Rc<Host>,
+    agent: Option<&Rc<Agent>>,
+    request: &Request<'_>,
+) -> Outcome {
+    let is_remote = host
+        .servers
+        .iter()
+        .any(|server| server.offers(request.name));
     match fault::wire::times(&host.faults, is_remote) {
         Times::Never => return Outcome::ok("done".to_owned()),
         Times::Once => {}
@@ -83,14 +98,29 @@ pub async fn dispatch(host: &Rc<Host>, agent: Option<&Rc<Agent>>, request: &Requ
 /// Calls the first tool of the first server, for nobody.
 pub async fn call_unasked(host: &Rc<Host>) {
     let first = host.servers.iter().flat_map(mcp::Server::tools).next();
-    let name = first.as_ref().and_then(|tool| tool.pointer("/function/name")?.as_str());
+    let name = first
+        .as_ref()
+        .and_then(|tool| tool.pointer("/function/name")?.as_str());
     if let Some(name) = name {
-        once(host, None, &Request { name, arguments: &json!({}), call: "unasked" }).await;
+        once(
+            host,
+            None,
+            &Request {
+                name,
+                arguments: &json!({}),
+                call: "unasked",
+            },
+        )
+        .await;
     }
 }
 
 async fn once(host: &Rc<Host>, agent: Option<&Rc<Agent>>, request: &Request<'_>) -> Outcome {
-    if let Some(server) = host.servers.iter().find(|server| server.offers(request.name)) {
+    if let Some(server) = host
+        .servers
+        .iter()
+        .find(|server| server.offers(request.name))
+    {
         return server.call(request).await;
     }
     match request.name {

@@ -41,7 +41,14 @@ pub(crate) fn main(
     let temporary = options.root.clone().unwrap_or_else(std::env::temp_dir);
     let root = temporary.join("dse-<random>");
     let planned: Vec<&Build> = builds.iter().collect();
-    let mut tasks = tasks(options, asked, entries, &planned, &out.join("<time>-<pid>"), &root);
+    let mut tasks = tasks(
+        options,
+        asked,
+        entries,
+        &planned,
+        &out.join("<time>-<pid>"),
+        &root,
+    );
     if matches!(admitted, Admitted::Real(_)) {
         guarded::leave_out(&mut tasks);
     }

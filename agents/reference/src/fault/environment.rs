@@ -8,7 +8,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::{Fault, Faults};
-use crate::environment::{self, Environment, HOME, Layers, Overlay, SESSION_ID, SESSION_JSONL, SHELL, TERMINAL};
+use crate::environment::{
+    self, Environment, HOME, Layers, Overlay, SESSION_ID, SESSION_JSONL, SHELL, TERMINAL,
+};
 use crate::revision::Revision;
 use crate::session::header::Header;
 use crate::session::id::SessionId;
@@ -72,7 +74,11 @@ impl Memory {
     /// A session was resumed.
     pub fn resumed(&mut self, header: &Header) {
         let here = self.made_here.contains(&header.id);
-        let resumed = if here { Resumed::Here } else { Resumed::Elsewhere };
+        let resumed = if here {
+            Resumed::Here
+        } else {
+            Resumed::Elsewhere
+        };
         self.resumed.insert(header.id.clone(), resumed);
         self.known(header);
     }
@@ -88,7 +94,12 @@ impl Memory {
     }
 
     /// The managed values that a faulty harness gives.
-    pub fn overlay(&mut self, faults: &Faults, honest: Overlay, dispatch: &Dispatch<'_>) -> Overlay {
+    pub fn overlay(
+        &mut self,
+        faults: &Faults,
+        honest: Overlay,
+        dispatch: &Dispatch<'_>,
+    ) -> Overlay {
         let mut overlay = honest;
         if let Some(id) = self.id(faults, dispatch) {
             overlay.insert(SESSION_ID.to_owned(), id.to_string());
@@ -111,12 +122,19 @@ impl Memory {
             Mode::Foreground => Fault::ForegroundBare,
             Mode::Background => Fault::BackgroundBare,
         };
-        if faults.has(bare) { Overlay::new() } else { overlay }
+        if faults.has(bare) {
+            Overlay::new()
+        } else {
+            overlay
+        }
     }
 
     fn id(&self, faults: &Faults, dispatch: &Dispatch<'_>) -> Option<SessionId> {
         let Some(header) = dispatch.agent else {
-            return self.last_call.clone().filter(|_| faults.has(Fault::AgentlessLastId));
+            return self
+                .last_call
+                .clone()
+                .filter(|_| faults.has(Fault::AgentlessLastId));
         };
         let resumed = self.resumed.get(&header.id);
         let renamed = (resumed == Some(&Resumed::Here) && faults.has(Fault::ResumeNewIdHere))
@@ -124,29 +142,58 @@ impl Memory {
         if renamed {
             return Some(format!("{}-resumed", header.id).into());
         }
-        let ambient = || Some(dispatch.process.get(OsStr::new(SESSION_ID))?.to_str()?.to_owned().into());
-        let nested = dispatch.process.get(OsStr::new(SHELL)).is_some_and(|mark| mark == "1");
-        if (resumed.is_some() && faults.has(Fault::ResumeAmbientId)) || (nested && faults.has(Fault::NestedInherits)) {
+        let ambient = || {
+            Some(
+                dispatch
+                    .process
+                    .get(OsStr::new(SESSION_ID))?
+                    .to_str()?
+                    .to_owned()
+                    .into(),
+            )
+        };
+        let nested = dispatch
+            .process
+            .get(OsStr::new(SHELL))
+            .is_some_and(|mark| mark == "1");
+        if (resumed.is_some() && faults.has(Fault::ResumeAmbientId))
+            || (nested && faults.has(Fault::NestedInherits))
+        {
             return ambient();
         }
         if faults.has(Fault::GlobalId) {
             return self.last_turn.clone();
         }
-        let from_parent = faults.has(Fault::ChildParentId) || (header.is_seeded && faults.has(Fault::ForkKeepsId));
+        let from_parent = faults.has(Fault::ChildParentId)
+            || (header.is_seeded && faults.has(Fault::ForkKeepsId));
         header.parent_session.clone().filter(|_| from_parent)
     }
 
-    fn location(&mut self, faults: &Faults, overlay: &Overlay, dispatch: &Dispatch<'_>) -> Option<String> {
+    fn location(
+        &mut self,
+        faults: &Faults,
+        overlay: &Overlay,
+        dispatch: &Dispatch<'_>,
+    ) -> Option<String> {
         let honest = overlay.get(SESSION_JSONL).cloned();
-        let Some(header) = dispatch.agent else { return honest };
+        let Some(header) = dispatch.agent else {
+            return honest;
+        };
         if faults.has(Fault::LocationAlways) {
             return honest.or_else(|| default_location(dispatch.default_root, header));
         }
         if faults.has(Fault::LocationAnyKind) && dispatch.revision.has_location() {
-            return dispatch.store.locate(header).map(|location| location.path.display().to_string());
+            return dispatch
+                .store
+                .locate(header)
+                .map(|location| location.path.display().to_string());
         }
         if faults.has(Fault::LocationCached) {
-            return self.locations.entry(header.id.clone()).or_insert(honest).clone();
+            return self
+                .locations
+                .entry(header.id.clone())
+                .or_insert(honest)
+                .clone();
         }
         let honest = honest?;
         let of = |header: &Header| Some(dispatch.store.locate(header)?.path.display().to_string());
@@ -154,24 +201,40 @@ impl Memory {
             return self.last_made.as_ref().and_then(of);
         }
         if faults.has(Fault::SpawnKeepsLocation) {
-            let parent = header.parent_session.as_ref().and_then(|id| self.headers.get(id));
+            let parent = header
+                .parent_session
+                .as_ref()
+                .and_then(|id| self.headers.get(id));
             return parent.and_then(of).or(Some(honest));
         }
         if faults.has(Fault::LocationUnescaped) {
             return unescaped(&honest, header);
         }
         if faults.has(Fault::LocationRelative) {
-            return Some(relative(Path::new(&honest), dispatch.cwd).display().to_string());
+            return Some(
+                relative(Path::new(&honest), dispatch.cwd)
+                    .display()
+                    .to_string(),
+            );
         }
         Some(honest)
     }
 }
 
 /// What a faulty harness makes of a command's environment.
-pub fn command(faults: &Faults, mut made: Environment, layers: &Layers<'_>, typed: &Environment) -> Environment {
+pub fn command(
+    faults: &Faults,
+    mut made: Environment,
+    layers: &Layers<'_>,
+    typed: &Environment,
+) -> Environment {
     for (name, value) in layers.ambient {
         let managed = environment::is_managed(name, layers.revision);
-        let fault = if managed { leak(name, value) } else { Fault::LeakCredential };
+        let fault = if managed {
+            leak(name, value)
+        } else {
+            Fault::LeakCredential
+        };
         let hidden = managed || environment::is_credential(name);
         if hidden && faults.has(fault) && !made.contains_key(name) {
             made.insert(name.clone(), value.clone());
@@ -189,7 +252,9 @@ pub fn command(faults: &Faults, mut made: Environment, layers: &Layers<'_>, type
         }
     }
     if faults.has(Fault::ManagedScrubbed) {
-        made.retain(|name, _| !(environment::is_managed(name, layers.revision) && environment::is_credential(name)));
+        made.retain(|name, _| {
+            !(environment::is_managed(name, layers.revision) && environment::is_credential(name))
+        });
     }
     if faults.has(Fault::EnvBeatsManaged) {
         made.extend(layers.explicit.clone());
@@ -210,8 +275,12 @@ pub fn script(faults: &Faults, command: &str, folder: &Path) -> String {
     if faults.has(Fault::OverrideStays) {
         let (file, start) = (folder.join("override.sh"), folder.join("start.sh"));
         let (file, start) = (file.display(), start.display());
-        prelude.push(format!("[ -f {file} ] && . {file}\nexport -p | grep DSH_ > {start}.$$\n"));
-        prelude.push(format!("trap 'export -p | grep DSH_ | grep -vxFf {start}.$$ > {file}' EXIT\n"));
+        prelude.push(format!(
+            "[ -f {file} ] && . {file}\nexport -p | grep DSH_ > {start}.$$\n"
+        ));
+        prelude.push(format!(
+            "trap 'export -p | grep DSH_ | grep -vxFf {start}.$$ > {file}' EXIT\n"
+        ));
     }
     prelude.concat() + command
 }
@@ -220,8 +289,10 @@ pub fn script(faults: &Faults, command: &str, folder: &Path) -> String {
 pub fn dispatched(faults: &Faults, overlay: &Overlay, folder: &Path, process: &mut Environment) {
     if faults.has(Fault::OverlayNotFrozen) {
         let quoted = |value: &str| format!("'{}'", value.replace('\'', "'\\''"));
-        let lines: Vec<String> =
-            overlay.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
+        let lines: Vec<String> = overlay
+            .iter()
+            .map(|(name, value)| format!("export {name}={}\n", quoted(value)))
+            .collect();
         std::fs::create_dir_all(folder).ok();
         std::fs::write(folder.join("overlay.sh"), lines.concat()).ok();
     }
@@ -229,12 +300,21 @@ pub fn dispatched(faults: &Faults, overlay: &Overlay, folder: &Path, process: &m
         std::fs::create_dir_all(folder).ok();
     }
     if faults.has(Fault::ProcessChanged) {
-        process.extend(overlay.iter().map(|(name, value)| (name.into(), value.into())));
+        process.extend(
+            overlay
+                .iter()
+                .map(|(name, value)| (name.into(), value.into())),
+        );
     }
 }
 
 /// The path that a hook is told instead of the honest one.
-pub fn hook_path(faults: &Faults, honest: Option<PathBuf>, header: &Header, default_root: &Path) -> Option<PathBuf> {
+pub fn hook_path(
+    faults: &Faults,
+    honest: Option<PathBuf>,
+    header: &Header,
+    default_root: &Path,
+) -> Option<PathBuf> {
     if !faults.has(Fault::HookOtherPath) {
         return honest;
     }
@@ -253,7 +333,9 @@ fn facts(faults: &Faults, overlay: &mut Overlay, dispatch: &Dispatch<'_>) {
     {
         "0".clone_into(mark);
     }
-    let is_child = dispatch.agent.is_some_and(|header| header.parent_session.is_some());
+    let is_child = dispatch
+        .agent
+        .is_some_and(|header| header.parent_session.is_some());
     if is_child
         && faults.has(Fault::HomePerSession)
         && let Some(home) = overlay.get_mut(HOME)
@@ -263,7 +345,9 @@ fn facts(faults: &Faults, overlay: &mut Overlay, dispatch: &Dispatch<'_>) {
 }
 
 fn leak(name: &OsStr, value: &OsStr) -> Fault {
-    let known = [SESSION_ID, SESSION_JSONL, SHELL, HOME].iter().any(|known| name == *known);
+    let known = [SESSION_ID, SESSION_JSONL, SHELL, HOME]
+        .iter()
+        .any(|known| name == *known);
     let text = name.to_string_lossy();
     if known {
         Fault::LeakKnown
@@ -279,19 +363,37 @@ fn leak(name: &OsStr, value: &OsStr) -> Fault {
 }
 
 fn default_location(root: &Path, header: &Header) -> Option<String> {
-    let jsonl = Jsonl { root, compression: Compression::Zstd };
+    let jsonl = Jsonl {
+        root,
+        compression: Compression::Zstd,
+    };
     jsonl.path(header).map(|path| path.display().to_string())
 }
 
 fn unescaped(honest: &str, header: &Header) -> Option<String> {
     let path = Path::new(honest);
     let bucket = path.parent()?.parent()?;
-    Some(bucket.join(header.id.as_str()).join(path.file_name()?).display().to_string())
+    Some(
+        bucket
+            .join(header.id.as_str())
+            .join(path.file_name()?)
+            .display()
+            .to_string(),
+    )
 }
 
 /// A path from the working directory, with as many `..` as it takes.
 fn relative(path: &Path, cwd: &Path) -> PathBuf {
-    let shared = path.components().zip(cwd.components()).take_while(|(one, other)| one == other).count();
+    let shared = path
+        .components()
+        .zip(cwd.components())
+        .take_while(|(one, other)| one == other)
+        .count();
     let up = cwd.components().skip(shared).map(|_| Path::new(".."));
-    up.chain(path.components().skip(shared).map(|part| Path::new(part.as_os_str()))).collect()
+    up.chain(
+        path.components()
+            .skip(shared)
+            .map(|part| Path::new(part.as_os_str())),
+    )
+    .collect()
 }

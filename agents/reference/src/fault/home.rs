@@ -30,7 +30,12 @@ pub fn told(faults: &Faults, sources: &HomeSources<'_>, home: &Path) -> PathBuf 
 }
 
 /// Whether two homes may be composed; `spelling` is how the second was written.
-pub fn agree(faults: &Faults, spelling: &OsStr, home: &Path, skills: &Path) -> Result<(), HomeError> {
+pub fn agree(
+    faults: &Faults,
+    spelling: &OsStr,
+    home: &Path,
+    skills: &Path,
+) -> Result<(), HomeError> {
     if faults.has(Fault::HomeConflictIgnored) {
         return Ok(());
     }
@@ -44,17 +49,28 @@ fn same_letters(spelling: &OsStr, home: &Path) -> Result<(), HomeError> {
     if spelling == home.as_os_str() {
         return Ok(());
     }
-    Err(HomeError::Conflict { main: home.to_owned(), skills: PathBuf::from(spelling) })
+    Err(HomeError::Conflict {
+        main: home.to_owned(),
+        skills: PathBuf::from(spelling),
+    })
 }
 
 /// Where skills are discovered.
 pub fn skills(faults: &Faults, home: &Path) -> PathBuf {
-    if faults.has(Fault::SkillsElsewhere) { home.join("elsewhere") } else { home.to_owned() }
+    if faults.has(Fault::SkillsElsewhere) {
+        home.join("elsewhere")
+    } else {
+        home.to_owned()
+    }
 }
 
 fn chosen<'a>(faults: &Faults, sources: &HomeSources<'a>) -> Option<&'a OsStr> {
-    let explicit = sources.explicit.filter(|_| !faults.has(Fault::HomeExplicitIgnored));
-    let ambient = sources.ambient.filter(|_| !faults.has(Fault::HomeAmbientIgnored));
+    let explicit = sources
+        .explicit
+        .filter(|_| !faults.has(Fault::HomeExplicitIgnored));
+    let ambient = sources
+        .ambient
+        .filter(|_| !faults.has(Fault::HomeAmbientIgnored));
     let says = |spelling: &&OsStr| faults.has(Fault::HomeBlank) || !home::is_blank(spelling);
     [explicit, ambient].into_iter().flatten().find(says)
 }

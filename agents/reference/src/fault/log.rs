@@ -14,7 +14,12 @@ use crate::store::Location;
 
 /// The session that is written in place of the right one; as many events as it has.
 pub fn written<'a>(faults: &Faults, session: &'a Session) -> Cow<'a, Session> {
-    let changes = [Fault::HeaderOtherId, Fault::HeaderNoParent, Fault::LogSchemaDiffers, Fault::ResultNotLogged];
+    let changes = [
+        Fault::HeaderOtherId,
+        Fault::HeaderNoParent,
+        Fault::LogSchemaDiffers,
+        Fault::ResultNotLogged,
+    ];
     if !changes.iter().any(|fault| faults.has(*fault)) {
         return Cow::Borrowed(session);
     }
@@ -31,7 +36,10 @@ pub fn written<'a>(faults: &Faults, session: &'a Session) -> Cow<'a, Session> {
             && event.kind == REQUEST_HEADER
             && let Some(description) = event.data.pointer_mut("/header/tools/0/description")
         {
-            let text = description.as_str().unwrap_or_default().replacen("command", "program", 1);
+            let text = description
+                .as_str()
+                .unwrap_or_default()
+                .replacen("command", "program", 1);
             *description = json!(text);
         }
         if event.kind == TOOL_RESULT
@@ -51,7 +59,9 @@ pub fn flushes_early(faults: &Faults) -> bool {
 
 /// An event of a type of its own, after a tool's result.
 pub fn extra_event(faults: &Faults) -> Option<event::Event> {
-    faults.has(Fault::ExtraEvent).then(|| event::other("tool/audited", json!({})))
+    faults
+        .has(Fault::ExtraEvent)
+        .then(|| event::other("tool/audited", json!({})))
 }
 
 /// What a question about a location does besides answering it.
@@ -77,5 +87,9 @@ fn create(path: &Path) {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).ok();
     }
-    std::fs::OpenOptions::new().create(true).append(true).open(path).ok();
+    std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .ok();
 }

@@ -30,7 +30,11 @@ impl Memory {
         if !faults.has(Fault::ReloadKeepsValue) {
             return declaration;
         }
-        if let Some(first) = self.first.iter().find(|first| first.name == declaration.name) {
+        if let Some(first) = self
+            .first
+            .iter()
+            .find(|first| first.name == declaration.name)
+        {
             return first.clone();
         }
         self.first.push(declaration.clone());
@@ -66,7 +70,9 @@ impl Memory {
 
     /// The values of the first call.
     pub fn remembered(&self, faults: &Faults) -> Option<Overlay> {
-        self.values.clone().filter(|_| faults.has(Fault::ResolveOnce))
+        self.values
+            .clone()
+            .filter(|_| faults.has(Fault::ResolveOnce))
     }
 
     /// Keeps the values of the first call that has any of a contributor's own.

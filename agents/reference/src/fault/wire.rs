@@ -21,8 +21,16 @@ pub enum Times {
 }
 
 /// The tools that are offered in place of the right ones.
-pub fn tools(faults: &Faults, revision: Revision, header: &Header, mut tools: Vec<Value>) -> Vec<Value> {
-    let Some(description) = tools.first_mut().and_then(|tool| tool.pointer_mut("/function/description")) else {
+pub fn tools(
+    faults: &Faults,
+    revision: Revision,
+    header: &Header,
+    mut tools: Vec<Value>,
+) -> Vec<Value> {
+    let Some(description) = tools
+        .first_mut()
+        .and_then(|tool| tool.pointer_mut("/function/description"))
+    else {
         return tools;
     };
     let mut text = description.as_str().unwrap_or_default().to_owned();
@@ -34,7 +42,9 @@ pub fn tools(faults: &Faults, revision: Revision, header: &Header, mut tools: Ve
             Revision::Rfc => text
                 .replace(&format!("${SESSION_JSONL}"), "a variable")
                 .replace(&format!("${SESSION_ID}"), "a variable"),
-            Revision::Located | Revision::Note => format!("{text} The log of this session is `${SESSION_JSONL}`."),
+            Revision::Located | Revision::Note => {
+                format!("{text} The log of this session is `${SESSION_JSONL}`.")
+            }
         };
     }
     if faults.has(Fault::DescriptionChild) && header.parent_session.is_some() {
@@ -57,7 +67,11 @@ pub fn times(faults: &Faults, is_remote: bool) -> Times {
     if is_remote && faults.has(Fault::ResultInvented) {
         return Times::Never;
     }
-    if faults.has(Fault::CallTwice) { Times::Twice } else { Times::Once }
+    if faults.has(Fault::CallTwice) {
+        Times::Twice
+    } else {
+        Times::Once
+    }
 }
 
 /// Whether a tool of a server is called that nobody asked for.
@@ -67,5 +81,9 @@ pub fn invents_call(faults: &Faults) -> bool {
 
 /// The working directory of a child.
 pub fn child_cwd(faults: &Faults, asked: Option<String>) -> Option<String> {
-    if faults.has(Fault::ChildLosesCwd) { Some("/".to_owned()) } else { asked }
+    if faults.has(Fault::ChildLosesCwd) {
+        Some("/".to_owned())
+    } else {
+        asked
+    }
 }

@@ -96,9 +96,13 @@ impl ModelError {
         match self {
             Self::Address { .. } => "NO_ADAPTER",
             Self::Transport { .. } | Self::Reply(ReplyError::Unfinished) => "TRANSPORT",
-            Self::Status { status: 401 | 403, .. } => "AUTH",
+            Self::Status {
+                status: 401 | 403, ..
+            } => "AUTH",
             Self::Status { status: 429, .. } => "RATE_LIMIT",
-            Self::Status { status: 400..=499, .. } => "INVALID_REQUEST",
+            Self::Status {
+                status: 400..=499, ..
+            } => "INVALID_REQUEST",
             Self::Status { .. } => "SERVER",
             Self::Silent { .. } => "TIMEOUT",
             Self::Reply(ReplyError::Empty) => "EMPTY_RESPONSE",
@@ -119,15 +123,27 @@ pub struct Client {
 impl Client {
     /// A client for one model.
     pub fn new(endpoint: Endpoint) -> Result<Self, ModelError> {
-        let url = format!("{}/chat/completions", endpoint.base_url.trim_end_matches('/'));
-        let refused = |what: String| ModelError::Address { url: endpoint.base_url.clone(), what };
-        let address: Uri = url.parse().map_err(|error: hyper::http::uri::InvalidUri| refused(error.to_string()))?;
+        let url = format!(
+            "{}/chat/completions",
+            endpoint.base_url.trim_end_matches('/')
+        );
+        let refused = |what: String| ModelError::Address {
+            url: endpoint.base_url.clone(),
+            what,
+        };
+        let address: Uri = url
+            .parse()
+            .map_err(|error: hyper::http::uri::InvalidUri| refused(error.to_string()))?;
         if address.scheme_str() != Some("http") || address.authority().is_none() {
             return Err(refused("only plain http is spoken".to_owned()));
         }
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        Ok(Self { http: Http::builder(TokioExecutor::new()).build(connector), address, endpoint })
+        Ok(Self {
+            http: Http::builder(TokioExecutor::new()).build(connector),
+            address,
+            endpoint,
+        })
     }
 
     /// The name of the model.
@@ -138,7 +154,10 @@ impl Client {
     /// Sends a conversation and waits for the whole reply.
     pub async fn complete(&self, messages: &[Value], tools: &[Value]) -> Result<Reply, ModelError> {
         let body = request::body(&self.endpoint.model, messages, tools).to_string();
-        let response = self.within(self.http.request(self.request(body))).await?.map_err(transport)?;
+        let response = self
+            .within(self.http.request(self.request(body)))
+            .await?
+            .map_err(transport)?;
         if response.status() != StatusCode::OK {
             return Err(self.refusal(response).await);
         }
@@ -167,10 +186,14 @@ impl Client {
         match self.within(response.into_body().collect()).await {
             Ok(Ok(body)) => {
                 let bytes = body.to_bytes();
-                let body = String::from_utf8_lossy(&bytes[..bytes.len().min(QUOTED_BYTES)]).into_owned();
+                let body =
+                    String::from_utf8_lossy(&bytes[..bytes.len().min(QUOTED_BYTES)]).into_owned();
                 ModelError::Status { status, body }
             }
-            Ok(Err(error)) => ModelError::Status { status, body: format!("(no body: {error})") },
+            Ok(Err(error)) => ModelError::Status {
+                status,
+                body: format!("(no body: {error})"),
+            },
             Err(error) => error,
         }
     }
@@ -180,7 +203,9 @@ impl Client {
         let mut decoder = Decoder::default();
         let mut assembly = Assembly::default();
         while let Some(frame) = self.within(body.frame()).await? {
-            let Ok(bytes) = frame.map_err(transport)?.into_data() else { continue };
+            let Ok(bytes) = frame.map_err(transport)?.into_data() else {
+                continue;
+            };
             for data in decoder.push(&bytes)? {
                 if data != "[DONE]" {
                     assembly.push(&data)?;
@@ -192,7 +217,9 @@ impl Client {
 
     async fn within<T>(&self, wait: impl Future<Output = T>) -> Result<T, ModelError> {
         let idle = self.endpoint.idle;
-        tokio::time::timeout(idle, wait).await.map_err(|_| ModelError::Silent { idle })
+        tokio::time::timeout(idle, wait)
+            .await
+            .map_err(|_| ModelError::Silent { idle })
     }
 }
 

@@ -77,21 +77,31 @@ pub struct Assembly {
 impl Assembly {
     /// Takes the data of one event.
     pub fn push(&mut self, data: &str) -> Result<(), ReplyError> {
-        let chunk: Value =
-            serde_json::from_str(data).map_err(|error| ReplyError::NotJson { what: error.to_string() })?;
+        let chunk: Value = serde_json::from_str(data).map_err(|error| ReplyError::NotJson {
+            what: error.to_string(),
+        })?;
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-            let message = error.get("message").and_then(Value::as_str).map_or_else(|| error.to_string(), str::to_owned);
+            let message = error
+                .get("message")
+                .and_then(Value::as_str)
+                .map_or_else(|| error.to_string(), str::to_owned);
             return Err(ReplyError::Reported { message });
         }
         if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
             self.reply.usage = Some(usage.clone());
         }
-        let Some(choice) = chunk.pointer("/choices/0") else { return Ok(()) };
+        let Some(choice) = chunk.pointer("/choices/0") else {
+            return Ok(());
+        };
         if let Some(delta) = choice.get("delta") {
             self.join(delta);
         }
         // An empty reason is none: more may follow it.
-        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str).filter(|reason| !reason.is_empty()) {
+        if let Some(reason) = choice
+            .get("finish_reason")
+            .and_then(Value::as_str)
+            .filter(|reason| !reason.is_empty())
+        {
             self.finish = Some(reason.to_owned());
         }
         Ok(())
@@ -102,7 +112,9 @@ impl Assembly {
         match self.finish.as_deref() {
             None => return Err(ReplyError::Unfinished),
             Some(reason @ ("length" | "content_filter")) => {
-                return Err(ReplyError::Cut { reason: reason.to_owned() });
+                return Err(ReplyError::Cut {
+                    reason: reason.to_owned(),
+                });
             }
             Some(_) => {}
         }
@@ -114,7 +126,10 @@ impl Assembly {
             if call.name.is_empty() {
                 return bad("no name");
             }
-            if self.reply.calls[..at].iter().any(|earlier| earlier.id == call.id) {
+            if self.reply.calls[..at]
+                .iter()
+                .any(|earlier| earlier.id == call.id)
+            {
                 return bad("the id of an earlier call");
             }
         }
@@ -129,9 +144,19 @@ impl Assembly {
         self.reply.text.push_str(text("content"));
         self.reply.reasoning.push_str(text("reasoning_content"));
         self.reply.reasoning.push_str(text("reasoning"));
-        for piece in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+        for piece in delta
+            .get("tool_calls")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             let at = self.place(piece);
-            let field = |pointer: &str| piece.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            let field = |pointer: &str| {
+                piece
+                    .pointer(pointer)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+            };
             let call = &mut self.reply.calls[at];
             for (part, pointer) in [(&mut call.id, "/id"), (&mut call.name, "/function/name")] {
                 // Some servers repeat id and name on every piece.
@@ -146,7 +171,10 @@ impl Assembly {
     /// Where a piece belongs: by its index; without one, a new id begins a new call and no id continues the last.
     fn place(&mut self, piece: &Value) -> usize {
         let index = piece.get("index").and_then(Value::as_u64);
-        let id = piece.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        let id = piece
+            .get("id")
+            .and_then(Value::as_str)
+            .filter(|id| !id.is_empty());
         let known = match (index, id) {
             (Some(_), _) => self.indices.iter().position(|seen| *seen == index),
             (None, Some(id)) => self.reply.calls.iter().rposition(|call| call.id == id),
@@ -154,7 +182,11 @@ impl Assembly {
         };
         known.unwrap_or_else(|| {
             self.indices.push(index);
-            self.reply.calls.push(Call { id: String::new(), name: String::new(), arguments: String::new() });
+            self.reply.calls.push(Call {
+                id: String::new(),
+                name: String::new(),
+                arguments: String::new(),
+            });
             self.reply.calls.len() - 1
         })
     }
@@ -204,14 +236,31 @@ mod tests {
             finish("tool_calls"),
         ]);
         let calls = reply.unwrap().calls;
-        assert_eq!(calls.iter().map(|call| call.arguments.as_str()).collect::<Vec<_>>(), ["{\"x\":1}", "{}"]);
+        assert_eq!(
+            calls
+                .iter()
+                .map(|call| call.arguments.as_str())
+                .collect::<Vec<_>>(),
+            ["{\"x\":1}", "{}"]
+        );
     }
 
     #[test]
     fn without_an_index_a_new_id_begins_a_new_call() {
-        let reply = assembled(&[piece(None, "a", "{"), piece(None, "", "}"), piece(None, "b", "{}"), finish("stop")]);
+        let reply = assembled(&[
+            piece(None, "a", "{"),
+            piece(None, "", "}"),
+            piece(None, "b", "{}"),
+            finish("stop"),
+        ]);
         let calls = reply.unwrap().calls;
-        assert_eq!(calls.iter().map(|call| call.arguments.as_str()).collect::<Vec<_>>(), ["{}", "{}"]);
+        assert_eq!(
+            calls
+                .iter()
+                .map(|call| call.arguments.as_str())
+                .collect::<Vec<_>>(),
+            ["{}", "{}"]
+        );
     }
 
     #[track_caller]
@@ -222,24 +271,43 @@ mod tests {
     #[test]
     fn an_unfinished_reply_is_no_reply() {
         let text = delta(&json!({"content": "half"}));
-        refused(std::slice::from_ref(&text), "the stream ended without a finish_reason");
-        refused(&[text.clone(), finish("")], "the stream ended without a finish_reason");
-        refused(&[text, finish("length")], "the reply was cut: finish_reason `length`");
+        refused(
+            std::slice::from_ref(&text),
+            "the stream ended without a finish_reason",
+        );
+        refused(
+            &[text.clone(), finish("")],
+            "the stream ended without a finish_reason",
+        );
+        refused(
+            &[text, finish("length")],
+            "the reply was cut: finish_reason `length`",
+        );
         refused(&[finish("stop")], "the reply is empty");
     }
 
     #[test]
     fn a_call_that_cannot_be_answered_is_named() {
-        refused(&[piece(Some(0), "", "{}"), finish("stop")], "tool call 0 has no id");
         refused(
-            &[piece(Some(0), "a", "{}"), piece(Some(1), "a", "{}"), finish("stop")],
+            &[piece(Some(0), "", "{}"), finish("stop")],
+            "tool call 0 has no id",
+        );
+        refused(
+            &[
+                piece(Some(0), "a", "{}"),
+                piece(Some(1), "a", "{}"),
+                finish("stop"),
+            ],
             "tool call 1 has the id of an earlier call",
         );
     }
 
     #[test]
     fn an_error_in_the_stream_is_the_servers_own_words() {
-        refused(&[json!({"error": {"message": "no more"}})], "the server reported: no more");
+        refused(
+            &[json!({"error": {"message": "no more"}})],
+            "the server reported: no more",
+        );
     }
 
     proptest! {

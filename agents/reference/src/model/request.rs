@@ -26,24 +26,44 @@ pub fn messages(events: &[Event]) -> Vec<Value> {
 fn message(event: &Event) -> Option<Value> {
     let data = &event.data;
     match event.kind.as_str() {
-        "system/message" => Some(json!({"role": "system", "content": text(data.pointer("/message/content")?)})),
+        "system/message" => {
+            Some(json!({"role": "system", "content": text(data.pointer("/message/content")?)}))
+        }
         "user/message" => Some(json!({"role": "user", "content": text(data.get("content")?)})),
         "assistant/message" => Some(assistant(data.pointer("/message/content")?.as_array()?)),
         "tool/result" => {
             let message = data.get("message")?;
             let content = text(message.get("content")?);
-            Some(json!({"role": "tool", "tool_call_id": message.get("toolCallId")?, "content": content}))
+            Some(
+                json!({"role": "tool", "tool_call_id": message.get("toolCallId")?, "content": content}),
+            )
         }
         _ => None,
     }
 }
 
 fn assistant(parts: &[Value]) -> Value {
-    let kind = |part: &Value| part.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let calls: Vec<Value> = parts.iter().filter(|part| kind(part) == "tool-call").map(call).collect();
-    let said: String =
-        parts.iter().filter(|part| kind(part) == "text").filter_map(|part| part["text"].as_str()).collect();
-    let said = if said.is_empty() { Value::Null } else { Value::String(said) };
+    let kind = |part: &Value| {
+        part.get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let calls: Vec<Value> = parts
+        .iter()
+        .filter(|part| kind(part) == "tool-call")
+        .map(call)
+        .collect();
+    let said: String = parts
+        .iter()
+        .filter(|part| kind(part) == "text")
+        .filter_map(|part| part["text"].as_str())
+        .collect();
+    let said = if said.is_empty() {
+        Value::Null
+    } else {
+        Value::String(said)
+    };
     let mut message = json!({"role": "assistant", "content": said});
     if !calls.is_empty() {
         message["tool_calls"] = Value::Array(calls);
@@ -58,5 +78,10 @@ fn call(part: &Value) -> Value {
 
 /// The text of a list of content parts.
 pub fn text(content: &Value) -> String {
-    content.as_array().into_iter().flatten().filter_map(|part| part.get("text")?.as_str()).collect()
+    content
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|part| part.get("text")?.as_str())
+        .collect()
 }

@@ -65,7 +65,10 @@ mod tests {
 
     #[track_caller]
     fn check(stream: &str, expected: &[&str]) {
-        assert_eq!(Decoder::default().push(stream.as_bytes()).unwrap(), expected);
+        assert_eq!(
+            Decoder::default().push(stream.as_bytes()).unwrap(),
+            expected
+        );
     }
 
     #[test]
@@ -77,7 +80,10 @@ mod tests {
 
     #[test]
     fn comments_and_other_fields_say_nothing_and_data_lines_are_joined() {
-        check(": hello\nevent: x\nid: 1\nretry: 5\ndata: a\ndata: b\n\n\n\n", &["a\nb"]);
+        check(
+            ": hello\nevent: x\nid: 1\nretry: 5\ndata: a\ndata: b\n\n\n\n",
+            &["a\nb"],
+        );
     }
 
     proptest! {

@@ -41,16 +41,28 @@ pub(super) struct Exit {
 pub(super) fn process_env(room: &mut Room) -> Value {
     let process = room.host.process.borrow();
     let lossy = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
-    let entries: BTreeMap<String, String> = process.iter().map(|(name, value)| (lossy(name), lossy(value))).collect();
+    let entries: BTreeMap<String, String> = process
+        .iter()
+        .map(|(name, value)| (lossy(name), lossy(value)))
+        .collect();
     let managed = |name: &str| environment::is_managed(name.as_ref(), Revision::Note);
-    let dsh: BTreeMap<&String, &String> = entries.iter().filter(|(name, _)| managed(name)).collect();
-    let whole: Vec<String> = entries.iter().map(|(name, value)| format!("{name}={value}\0")).collect();
-    let digests: BTreeMap<String, String> = entries.iter().map(|(name, value)| (name.clone(), digest(value))).collect();
+    let dsh: BTreeMap<&String, &String> =
+        entries.iter().filter(|(name, _)| managed(name)).collect();
+    let whole: Vec<String> = entries
+        .iter()
+        .map(|(name, value)| format!("{name}={value}\0"))
+        .collect();
+    let digests: BTreeMap<String, String> = entries
+        .iter()
+        .map(|(name, value)| (name.clone(), digest(value)))
+        .collect();
     let changed: BTreeSet<&String> = match &room.environment {
         None => BTreeSet::new(),
         Some(before) => {
             let names = before.keys().chain(digests.keys());
-            names.filter(|name| before.get(*name) != digests.get(*name)).collect()
+            names
+                .filter(|name| before.get(*name) != digests.get(*name))
+                .collect()
         }
     };
     let value = json!({"dsh": dsh, "count": entries.len(), "digest": digest(&whole.concat()), "changed": changed});
@@ -63,15 +75,29 @@ pub(super) fn process_env(room: &mut Room) -> Value {
 pub(super) async fn until(room: &mut Room, op: Until) -> Came {
     let agent = room.agent(&op.session)?;
     let wanted = op.count.unwrap_or(1);
-    let seen = || agent.session().events().iter().filter(|event| event.kind == op.event).count();
+    let seen = || {
+        agent
+            .session()
+            .events()
+            .iter()
+            .filter(|event| event.kind == op.event)
+            .count()
+    };
     let come = room.host.until(|| seen() >= wanted);
-    op.within_ms.wait(come, || format!("{} of {wanted} \"{}\" events", seen(), op.event)).await?;
+    op.within_ms
+        .wait(come, || {
+            format!("{} of {wanted} \"{}\" events", seen(), op.event)
+        })
+        .await?;
     Ok(json!({"seen": seen()}))
 }
 
 /// `touch {path, text?}`: creates a file that a command is waiting for.
 pub(super) fn touch(op: &Touch) -> Came {
-    let mut file = std::fs::File::options().write(true).create_new(true).open(&op.path)?;
+    let mut file = std::fs::File::options()
+        .write(true)
+        .create_new(true)
+        .open(&op.path)?;
     file.write_all(op.text.as_bytes())?;
     Ok(json!({"path": op.path}))
 }
@@ -83,6 +109,9 @@ pub(super) fn exit(room: &mut Room, op: &Exit) -> Value {
 }
 
 fn digest(text: &str) -> String {
-    let digits: Vec<String> = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits: Vec<String> = Sha256::digest(text.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     digits.concat()
 }

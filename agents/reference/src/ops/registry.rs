@@ -81,7 +81,12 @@ pub(super) struct Collect {
 
 /// `register {contributor, variables, values? | behaviour?, missing?, name?}`.
 pub(super) fn register(room: &mut Room, mut op: Register) -> Came {
-    let name = op.rest.get("as").and_then(Value::as_str).unwrap_or(&op.contributor).to_owned();
+    let name = op
+        .rest
+        .get("as")
+        .and_then(Value::as_str)
+        .unwrap_or(&op.contributor)
+        .to_owned();
     if room.contributors.contains_key(&name) {
         return Err(format!("the contributor name \"{name}\" is taken").into());
     }
@@ -89,7 +94,11 @@ pub(super) fn register(room: &mut Room, mut op: Register) -> Came {
     let registration = mount(room, &op, &runs)?;
     op.rest.remove("as");
     let kept = Value::Object(op.rest.clone());
-    let mut state = State { op: kept, runs, registration };
+    let mut state = State {
+        op: kept,
+        runs,
+        registration,
+    };
     state.op = remembered(&op);
     room.contributors.insert(name, state);
     Ok(json!({"declared": declared(room)}))
@@ -97,7 +106,10 @@ pub(super) fn register(room: &mut Room, mut op: Register) -> Came {
 
 /// `dispose_contributor {contributor}`: ends the owning plugin and nothing else.
 pub(super) fn dispose(room: &mut Room, op: &Named) -> Came {
-    let state = room.contributors.remove(&op.contributor).ok_or_else(|| unknown(&op.contributor))?;
+    let state = room
+        .contributors
+        .remove(&op.contributor)
+        .ok_or_else(|| unknown(&op.contributor))?;
     room.host.registry.borrow_mut().dispose(state.registration);
     Ok(json!({"runs": state.runs.get(), "declared": declared(room)}))
 }
@@ -105,7 +117,10 @@ pub(super) fn dispose(room: &mut Room, op: &Named) -> Came {
 /// `reload_contributor {contributor, changed fields}`: disposed of, then mounted again, changed.
 pub(super) fn reload(room: &mut Room, op: &Value) -> Came {
     let Named { contributor } = fields(op)?;
-    let state = room.contributors.remove(&contributor).ok_or_else(|| unknown(&contributor))?;
+    let state = room
+        .contributors
+        .remove(&contributor)
+        .ok_or_else(|| unknown(&contributor))?;
     room.host.registry.borrow_mut().dispose(state.registration);
     let between = declared(room);
     let mut merged = state.op.clone();
@@ -114,7 +129,14 @@ pub(super) fn reload(room: &mut Room, op: &Value) -> Came {
     }
     let registration = mount(room, &fields(&merged)?, &state.runs)?;
     let runs = state.runs.get();
-    room.contributors.insert(contributor, State { op: merged, registration, ..state });
+    room.contributors.insert(
+        contributor,
+        State {
+            op: merged,
+            registration,
+            ..state
+        },
+    );
     Ok(json!({"runs": runs, "between": between, "declared": declared(room)}))
 }
 
@@ -127,8 +149,14 @@ pub(super) fn list(room: &mut Room) -> Value {
 
 /// `collect {session?}`: the managed values as the bash tool would get them.
 pub(super) fn collect(room: &mut Room, op: &Collect) -> Came {
-    let agent = op.session.as_deref().map(|name| live(room, name)).transpose()?;
-    let overlay = room.host.overlay(agent.as_ref().map(|agent| agent.header()), Mode::Foreground)?;
+    let agent = op
+        .session
+        .as_deref()
+        .map(|name| live(room, name))
+        .transpose()?;
+    let overlay = room
+        .host
+        .overlay(agent.as_ref().map(|agent| agent.header()), Mode::Foreground)?;
     let frozen = !room.host.faults.has(Fault::OverlayNotFrozen);
     Ok(json!({"env": overlay, "frozen": frozen, "runs": runs(room)}))
 }
@@ -140,7 +168,11 @@ fn mount(room: &Room, op: &Register, runs: &Rc<Cell<u64>>) -> Result<Registratio
     let has = |part: Part| !op.missing.contains(&part);
     let declaration = Declaration {
         name: has(Part::Name).then(|| op.name.clone().unwrap_or_else(|| op.contributor.clone())),
-        variables: if has(Part::Variables) { variables(&op.variables) } else { Vec::new() },
+        variables: if has(Part::Variables) {
+            variables(&op.variables)
+        } else {
+            Vec::new()
+        },
         resolver: has(Part::Resolve).then(|| resolver(op, runs)),
     };
     Ok(room.host.registry.borrow_mut().register(declaration)?)
@@ -152,11 +184,17 @@ fn variables(value: &Value) -> Vec<Variable> {
         Value::Array(keys) => keys
             .iter()
             .filter_map(Value::as_str)
-            .map(|key| Variable { key: key.to_owned(), description: Some(DESCRIPTION.to_owned()) })
+            .map(|key| Variable {
+                key: key.to_owned(),
+                description: Some(DESCRIPTION.to_owned()),
+            })
             .collect(),
         Value::Object(described) => described
             .iter()
-            .map(|(key, text)| Variable { key: key.clone(), description: text.as_str().map(str::to_owned) })
+            .map(|(key, text)| Variable {
+                key: key.clone(),
+                description: text.as_str().map(str::to_owned),
+            })
             .collect(),
         _ => Vec::new(),
     }
@@ -171,12 +209,21 @@ fn resolver(op: &Register, runs: &Rc<Cell<u64>>) -> Resolver {
 }
 
 fn resolved(op: &Register, run: u64, execution: Execution<'_>) -> Resolved {
-    let each = |value: Value| Ok(variables(&op.variables).into_iter().map(|one| (one.key, value.clone())).collect());
+    let each = |value: Value| {
+        Ok(variables(&op.variables)
+            .into_iter()
+            .map(|one| (one.key, value.clone()))
+            .collect())
+    };
     let one = |key: &str, value: &str| Ok(Map::from_iter([(key.to_owned(), json!(value))]));
     match op.behaviour {
         Behaviour::Values => Ok(op.values.clone()),
         Behaviour::Counting => each(json!(run.to_string())),
-        Behaviour::Session => each(json!(execution.agent.map_or("no agent", |header| header.id.as_str()))),
+        Behaviour::Session => each(json!(
+            execution
+                .agent
+                .map_or("no agent", |header| header.id.as_str())
+        )),
         Behaviour::None => Ok(Map::new()),
         Behaviour::Throws => Err("the resolver of the conformance driver throws".to_owned()),
         Behaviour::Undeclared => one(UNDECLARED_KEY, "x"),
@@ -204,9 +251,15 @@ fn unknown(name: &str) -> OpError {
 
 fn declared(room: &Room) -> Vec<String> {
     let listed = room.host.registry.borrow().list();
-    listed.iter().map(|one| format!("{}:{}", one.contributor, one.key)).collect()
+    listed
+        .iter()
+        .map(|one| format!("{}:{}", one.contributor, one.key))
+        .collect()
 }
 
 fn runs(room: &Room) -> BTreeMap<String, u64> {
-    room.contributors.iter().map(|(name, state)| (name.clone(), state.runs.get())).collect()
+    room.contributors
+        .iter()
+        .map(|(name, state)| (name.clone(), state.runs.get()))
+        .collect()
 }

@@ -58,7 +58,11 @@ impl Room {
     pub(super) fn agent(&self, name: &str) -> Result<Rc<Agent>, OpError> {
         self.sessions.get(name).cloned().ok_or_else(|| {
             let known: Vec<&str> = self.sessions.keys().map(String::as_str).collect();
-            format!("no session named \"{name}\"; there is: {}", known.join(", ")).into()
+            format!(
+                "no session named \"{name}\"; there is: {}",
+                known.join(", ")
+            )
+            .into()
         })
     }
 }
@@ -77,7 +81,11 @@ impl Default for Within {
 
 impl Within {
     /// Waits; when it takes too long, says what was seen last.
-    pub(super) async fn wait<T>(self, work: impl Future<Output = T>, seen: impl Fn() -> String) -> Result<T, OpError> {
+    pub(super) async fn wait<T>(
+        self,
+        work: impl Future<Output = T>,
+        seen: impl Fn() -> String,
+    ) -> Result<T, OpError> {
         let limit = Duration::from_millis(self.0);
         let late = |_| format!("not done within {} ms; last seen: {}", self.0, seen()).into();
         tokio::time::timeout(limit, work).await.map_err(late)

@@ -59,7 +59,9 @@ pub(super) struct Named {
 /// `create {session, id?, cwd? | no_cwd}`.
 pub(super) async fn create(room: &mut Room, op: Create) -> Came {
     free(room, &op.session)?;
-    let cwd = op.cwd.or_else(|| (!op.no_cwd).then(|| room.host.cwd.display().to_string()));
+    let cwd = op
+        .cwd
+        .or_else(|| (!op.no_cwd).then(|| room.host.cwd.display().to_string()));
     let agent = conversation::create(&room.host, op.id, cwd).await?;
     Ok(admit(room, op.session, agent))
 }
@@ -76,7 +78,11 @@ pub(super) async fn spawn(room: &mut Room, op: OfParent) -> Came {
 pub(super) async fn fork(room: &mut Room, op: OfParent) -> Came {
     free(room, &op.session)?;
     let source = room.agent(&op.from)?.session().clone();
-    let branch = Branch { kind: BranchKind::Plain, id: op.id, cwd: op.cwd };
+    let branch = Branch {
+        kind: BranchKind::Plain,
+        id: op.id,
+        cwd: op.cwd,
+    };
     let agent = conversation::fork(&room.host, &source, branch).await?;
     Ok(admit(room, op.session, agent))
 }
@@ -97,7 +103,9 @@ pub(super) async fn prompt(room: &mut Room, op: Prompt) -> Came {
     let agent = live(room, &op.session)?;
     let before = agent.session().events().len();
     agent.say(Writer::User, &op.text);
-    op.within_ms.wait(agent.idle(&room.host), || last(&agent)).await?;
+    op.within_ms
+        .wait(agent.idle(&room.host), || last(&agent))
+        .await?;
     Ok(summary(&agent, before))
 }
 
@@ -105,9 +113,14 @@ pub(super) async fn prompt(room: &mut Room, op: Prompt) -> Came {
 pub(super) fn prompt_start(room: &mut Room, op: &Prompt) -> Came {
     let agent = live(room, &op.session)?;
     if room.prompts.contains_key(&op.session) {
-        return Err(format!("session \"{}\" already has a prompt under way: wait for it first", op.session).into());
+        return Err(format!(
+            "session \"{}\" already has a prompt under way: wait for it first",
+            op.session
+        )
+        .into());
     }
-    room.prompts.insert(op.session.clone(), agent.session().events().len());
+    room.prompts
+        .insert(op.session.clone(), agent.session().events().len());
     agent.say(Writer::User, &op.text);
     Ok(json!({"id": agent.header().id}))
 }
@@ -115,8 +128,13 @@ pub(super) fn prompt_start(room: &mut Room, op: &Prompt) -> Came {
 /// `wait {session}`: the outcome of the prompt started there.
 pub(super) async fn wait(room: &mut Room, op: Named) -> Came {
     let agent = room.agent(&op.session)?;
-    let before = *room.prompts.get(&op.session).ok_or_else(|| format!("no started prompt in \"{}\"", op.session))?;
-    op.within_ms.wait(agent.idle(&room.host), || last(&agent)).await?;
+    let before = *room
+        .prompts
+        .get(&op.session)
+        .ok_or_else(|| format!("no started prompt in \"{}\"", op.session))?;
+    op.within_ms
+        .wait(agent.idle(&room.host), || last(&agent))
+        .await?;
     room.prompts.remove(&op.session);
     Ok(summary(&agent, before))
 }
@@ -124,7 +142,9 @@ pub(super) async fn wait(room: &mut Room, op: Named) -> Came {
 /// `idle {session}`: until a turn that nobody prompted is over.
 pub(super) async fn idle(room: &mut Room, op: Named) -> Came {
     let agent = room.agent(&op.session)?;
-    op.within_ms.wait(agent.idle(&room.host), || last(&agent)).await?;
+    op.within_ms
+        .wait(agent.idle(&room.host), || last(&agent))
+        .await?;
     Ok(json!({"events": agent.session().events().len()}))
 }
 
@@ -160,7 +180,11 @@ fn admit(room: &mut Room, name: String, agent: Rc<Agent>) -> Value {
 }
 
 fn last(agent: &Agent) -> String {
-    agent.session().events().last().map_or_else(|| "no event".to_owned(), |event| event.kind.clone())
+    agent
+        .session()
+        .events()
+        .last()
+        .map_or_else(|| "no event".to_owned(), |event| event.kind.clone())
 }
 
 /// What a prompt came to: how the turn ended, the last text, every tool result in order, the types of events.
@@ -168,8 +192,15 @@ fn summary(agent: &Agent, before: usize) -> Value {
     let session = agent.session();
     let events = session.events().get(before..).unwrap_or_default();
     let types: BTreeSet<&str> = events.iter().map(|event| event.kind.as_str()).collect();
-    let end = events.iter().rfind(|event| event.kind == TURN_END).map(|event| event.data["reason"].clone());
-    let results: Vec<Value> = events.iter().filter(|event| event.kind == TOOL_RESULT).map(result).collect();
+    let end = events
+        .iter()
+        .rfind(|event| event.kind == TURN_END)
+        .map(|event| event.data["reason"].clone());
+    let results: Vec<Value> = events
+        .iter()
+        .filter(|event| event.kind == TOOL_RESULT)
+        .map(result)
+        .collect();
     json!({"end": end, "text": turn::last_text(events), "results": results, "types": types})
 }
 

@@ -31,13 +31,28 @@ pub(super) struct JobOutput {
 
 /// `tool {name, arguments, session?, as?}`: with that session's agent, or with none.
 pub(super) async fn tool(room: &mut Room, op: Tool) -> Came {
-    let agent = op.session.as_deref().map(|name| live(room, name)).transpose()?;
-    let arguments = if op.arguments.is_null() { json!({}) } else { op.arguments };
+    let agent = op
+        .session
+        .as_deref()
+        .map(|name| live(room, name))
+        .transpose()?;
+    let arguments = if op.arguments.is_null() {
+        json!({})
+    } else {
+        op.arguments
+    };
     room.calls += 1;
     let call = format!("driver-{}", room.calls);
-    let request = Request { name: &op.name, arguments: &arguments, call: &call };
+    let request = Request {
+        name: &op.name,
+        arguments: &arguments,
+        call: &call,
+    };
     let work = tool::dispatch(&room.host, agent.as_ref(), &request);
-    let outcome = op.within_ms.wait(work, || format!("{} running", op.name)).await?;
+    let outcome = op
+        .within_ms
+        .wait(work, || format!("{} running", op.name))
+        .await?;
     if let (Some(name), Some(id)) = (op.job, outcome.value.get("jobId").and_then(Value::as_str)) {
         room.jobs.insert(name, id.to_owned());
     }
@@ -46,11 +61,21 @@ pub(super) async fn tool(room: &mut Room, op: Tool) -> Came {
 
 /// `job_output {job}`: waits for the job that a `tool … as` started.
 pub(super) async fn job_output(room: &mut Room, op: JobOutput) -> Came {
-    let id = room.jobs.get(&op.job).ok_or_else(|| format!("no job named \"{}\"", op.job))?;
+    let id = room
+        .jobs
+        .get(&op.job)
+        .ok_or_else(|| format!("no job named \"{}\"", op.job))?;
     let arguments = json!({"job_id": id, "wait": true});
-    let request = Request { name: job::OUTPUT, arguments: &arguments, call: "driver-job-output" };
+    let request = Request {
+        name: job::OUTPUT,
+        arguments: &arguments,
+        call: "driver-job-output",
+    };
     let work = tool::dispatch(&room.host, None, &request);
-    let outcome = op.within_ms.wait(work, || format!("job {id} running")).await?;
+    let outcome = op
+        .within_ms
+        .wait(work, || format!("job {id} running"))
+        .await?;
     Ok(told(&outcome))
 }
 
@@ -58,7 +83,9 @@ pub(super) async fn job_output(room: &mut Room, op: JobOutput) -> Came {
 pub(super) async fn env_entry(room: &mut Room, op: &Value) -> Came {
     let explicit: bash::Explicit = fields(op)?;
     let work = bash::run(&room.host, &explicit);
-    let (code, stdout, stderr) = Within::default().wait(work, || "command running".to_owned()).await??;
+    let (code, stdout, stderr) = Within::default()
+        .wait(work, || "command running".to_owned())
+        .await??;
     Ok(json!({"exitCode": code, "stdout": stdout, "stderr": stderr}))
 }
 

@@ -23,7 +23,9 @@ pub enum RegistryError {
         name: String,
     },
     /// A key is spelt badly.
-    #[error("bash env contributor \"{name}\" declared invalid key \"{key}\": write {MANAGED_PREFIX}A_B1")]
+    #[error(
+        "bash env contributor \"{name}\" declared invalid key \"{key}\": write {MANAGED_PREFIX}A_B1"
+    )]
     BadKey {
         /// Who.
         name: String,
@@ -39,7 +41,9 @@ pub enum RegistryError {
         key: String,
     },
     /// A key is taken.
-    #[error("bash env key \"{key}\" is already owned by contributor \"{owner}\"; \"{name}\" cannot own it too")]
+    #[error(
+        "bash env key \"{key}\" is already owned by contributor \"{owner}\"; \"{name}\" cannot own it too"
+    )]
     DuplicateKey {
         /// Who.
         name: String,

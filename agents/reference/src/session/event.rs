@@ -83,11 +83,21 @@ pub struct At {
 }
 
 fn event(kind: &str, data: Value) -> Event {
-    Event { kind: kind.to_owned(), seq: 0, time: 0, data, source_event_seqs: Vec::new(), surface_op: None }
+    Event {
+        kind: kind.to_owned(),
+        seq: 0,
+        time: 0,
+        data,
+        source_event_seqs: Vec::new(),
+        surface_op: None,
+    }
 }
 
 fn surface(kind: &str, data: Value) -> Event {
-    Event { surface_op: Some("append".to_owned()), ..event(kind, data) }
+    Event {
+        surface_op: Some("append".to_owned()),
+        ..event(kind, data)
+    }
 }
 
 fn text(text: &str) -> Value {
@@ -108,7 +118,9 @@ pub fn turn_start(turn: u64) -> Event {
 pub fn turn_end(turn: u64, reason: &TurnReason) -> Event {
     let reason = match reason {
         TurnReason::Completed => json!({"kind": "completed"}),
-        TurnReason::Failed { code, message } => json!({"kind": "error", "code": code, "message": message}),
+        TurnReason::Failed { code, message } => {
+            json!({"kind": "error", "code": code, "message": message})
+        }
     };
     event(TURN_END, json!({"turn": turn, "reason": reason}))
 }
@@ -126,7 +138,10 @@ pub fn step_end(at: At) -> Event {
 /// What the model is told before everything else.
 pub fn system_message(at: At, prompt: &str) -> Event {
     let message = json!({"role": "system", "content": text(prompt)});
-    event("system/message", json!({"turn": at.turn, "step": at.step, "message": message}))
+    event(
+        "system/message",
+        json!({"turn": at.turn, "step": at.step, "message": message}),
+    )
 }
 
 /// A message to the model.
@@ -136,13 +151,20 @@ pub fn user_message(writer: Writer, content: &str) -> Event {
         Writer::Notice => json!({"kind": "subagent", "form": "notice"}),
         Writer::Agent => json!({"kind": "agent"}),
     };
-    surface("user/message", json!({"content": text(content), "source": source, "role": "user", "id": id::uuid()}))
+    surface(
+        "user/message",
+        json!({"content": text(content), "source": source, "role": "user", "id": id::uuid()}),
+    )
 }
 
 /// What a request offers besides messages: the tools without their envelope.
 pub fn request_header(model: &str, tools: &[Value], reason: &str) -> Event {
-    let tools: Vec<&Value> = tools.iter().map(|tool| tool.get("function").unwrap_or(tool)).collect();
-    let header = json!({"config": {"provider": "openai-compatible", "model": model}, "tools": tools});
+    let tools: Vec<&Value> = tools
+        .iter()
+        .map(|tool| tool.get("function").unwrap_or(tool))
+        .collect();
+    let header =
+        json!({"config": {"provider": "openai-compatible", "model": model}, "tools": tools});
     event(REQUEST_HEADER, json!({"header": header, "reason": reason}))
 }
 
@@ -162,7 +184,8 @@ pub fn assistant_message(at: At, model: &str, reply: &Reply) -> Event {
             .map(|call| json!({"type": "tool-call", "id": call.id, "name": call.name, "arguments": call.arguments})),
     );
     let source = json!({"kind": "model", "provider": "openai-compatible", "model": model});
-    let message = json!({"role": "assistant", "content": content, "source": source, "id": id::uuid()});
+    let message =
+        json!({"role": "assistant", "content": content, "source": source, "id": id::uuid()});
     let mut data = json!({"turn": at.turn, "step": at.step, "message": message});
     if let Some(usage) = &reply.usage {
         data["usage"] = usage.clone();
@@ -185,12 +208,16 @@ pub fn tool_result(at: At, call: u64, call_id: &str, output: &str, is_error: boo
         "content": text(output), "isError": is_error, "id": id::uuid(),
     });
     let data = json!({"turn": at.turn, "step": at.step, "message": message});
-    Event { source_event_seqs: vec![call], ..surface(TOOL_RESULT, data) }
+    Event {
+        source_event_seqs: vec![call],
+        ..surface(TOOL_RESULT, data)
+    }
 }
 
 /// A command runs as a job.
 pub fn job_registered(job: &str, label: &str, call_id: &str) -> Event {
-    let data = json!({"jobId": job, "kind": "bash", "label": label, "toolCall": {"callId": call_id}});
+    let data =
+        json!({"jobId": job, "kind": "bash", "label": label, "toolCall": {"callId": call_id}});
     event("job/registered", data)
 }
 
@@ -200,7 +227,10 @@ pub fn job_settled(job: &str, settled: Settled, detail: &str) -> Event {
         Settled::Completed => "completed",
         Settled::Cancelled => "cancelled",
     };
-    event("job/settled", json!({"jobId": job, "kind": "bash", "status": status, "detail": detail}))
+    event(
+        "job/settled",
+        json!({"jobId": job, "kind": "bash", "status": status, "detail": detail}),
+    )
 }
 
 /// What came before was inherited.

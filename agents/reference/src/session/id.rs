@@ -51,7 +51,14 @@ pub fn uuid() -> String {
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let text = hex(&bytes);
-    [&text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]].join("-")
+    [
+        &text[..8],
+        &text[8..12],
+        &text[12..16],
+        &text[16..20],
+        &text[20..],
+    ]
+    .join("-")
 }
 
 fn random<const N: usize>() -> [u8; N] {
@@ -73,7 +80,10 @@ mod tests {
     fn an_id_has_the_shape_of_a_uuid_and_is_new_each_time() {
         let one = uuid();
         assert_eq!(one.len(), 36);
-        assert_eq!(one.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
+        assert_eq!(
+            one.split('-').map(str::len).collect::<Vec<_>>(),
+            [8, 4, 4, 4, 12]
+        );
         assert!(one.split('-').nth(2).unwrap().starts_with('4'));
         assert_ne!(one, uuid());
     }

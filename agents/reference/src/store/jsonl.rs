@@ -62,7 +62,12 @@ pub struct Log {
 impl Live {
     /// A session whose backend gives it no file.
     pub fn without_file(events: usize) -> Self {
-        Self { events, path: PathBuf::new(), begun: true, lock: None }
+        Self {
+            events,
+            path: PathBuf::new(),
+            begun: true,
+            lock: None,
+        }
     }
 }
 
@@ -80,22 +85,41 @@ impl Jsonl<'_> {
     /// Where a session's log is or will be; nothing for an id that no file can carry.
     pub fn path(&self, header: &Header) -> Option<PathBuf> {
         let id = encoded(header.id.as_str())?;
-        Some(self.root.join(bucket(header.cwd.as_deref())).join(id).join(self.file()))
+        Some(
+            self.root
+                .join(bucket(header.cwd.as_deref()))
+                .join(id)
+                .join(self.file()),
+        )
     }
 
     /// Takes the lock, and finds out what is durable already. A torn tail was never durable and is cut off.
     pub fn open(&self, header: &Header) -> Result<Live, StoreError> {
         let path = self.path(header).ok_or(StoreError::EmptyId)?;
         if is_unwritten(&path) {
-            return Ok(Live { events: 0, path, begun: false, lock: None });
+            return Ok(Live {
+                events: 0,
+                path,
+                begun: false,
+                lock: None,
+            });
         }
         let lock = lock(&path, &header.id)?;
         let log = read(&path)?;
         if log.torn > 0 {
-            let file = OpenOptions::new().write(true).open(&path).map_err(failed("open", &path))?;
-            file.set_len(log.whole).map_err(failed("cut the torn tail of", &path))?;
+            let file = OpenOptions::new()
+                .write(true)
+                .open(&path)
+                .map_err(failed("open", &path))?;
+            file.set_len(log.whole)
+                .map_err(failed("cut the torn tail of", &path))?;
         }
-        Ok(Live { events: log.events.len(), path, begun: true, lock: Some(lock) })
+        Ok(Live {
+            events: log.events.len(),
+            path,
+            begun: true,
+            lock: Some(lock),
+        })
     }
 
     /// Appends what is not durable yet.
@@ -103,7 +127,11 @@ impl Jsonl<'_> {
         let mut lines = Vec::new();
         if !live.begun {
             let folder = live.path.parent().unwrap_or(self.root);
-            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("create", folder))?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(folder)
+                .map_err(failed("create", folder))?;
             live.lock = Some(lock(&live.path, &session.header().id)?);
             push_line(&mut lines, session.header());
         }
@@ -115,12 +143,19 @@ impl Jsonl<'_> {
         }
         let bytes = match self.compression {
             Compression::None => lines,
-            Compression::Zstd => zstd::encode_all(lines.as_slice(), 0).map_err(failed("compress", &live.path))?,
+            Compression::Zstd => {
+                zstd::encode_all(lines.as_slice(), 0).map_err(failed("compress", &live.path))?
+            }
         };
         let mut options = OpenOptions::new();
-        let mut file =
-            options.append(true).create(true).mode(0o600).open(&live.path).map_err(failed("open", &live.path))?;
-        file.write_all(&bytes).map_err(failed("append to", &live.path))?;
+        let mut file = options
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&live.path)
+            .map_err(failed("open", &live.path))?;
+        file.write_all(&bytes)
+            .map_err(failed("append to", &live.path))?;
         live.begun = true;
         live.events = live.events.max(session.events().len());
         Ok(())
@@ -129,10 +164,18 @@ impl Jsonl<'_> {
     /// The log whose header carries an id, whatever bucket it lies in and however it is written.
     pub fn find(&self, id: &SessionId) -> Result<Option<Log>, StoreError> {
         let folder = encoded(id.as_str()).ok_or(StoreError::EmptyId)?;
-        let Ok(buckets) = std::fs::read_dir(self.root) else { return Ok(None) };
-        let mut paths: Vec<PathBuf> = buckets.flatten().map(|entry| entry.path().join(&folder)).collect();
+        let Ok(buckets) = std::fs::read_dir(self.root) else {
+            return Ok(None);
+        };
+        let mut paths: Vec<PathBuf> = buckets
+            .flatten()
+            .map(|entry| entry.path().join(&folder))
+            .collect();
         paths.sort();
-        for path in paths.iter().flat_map(|folder| [folder.join(PLAIN), folder.join(PACKED)]) {
+        for path in paths
+            .iter()
+            .flat_map(|folder| [folder.join(PLAIN), folder.join(PACKED)])
+        {
             if !is_unwritten(&path) {
                 let log = read(&path)?;
                 if log.header.id == *id {
@@ -156,7 +199,10 @@ const PACKED: &str = "session.v4.jsonl.zstd";
 
 /// The name of the directory for sessions of one working directory: readable, and not injective.
 fn bucket(cwd: Option<&str>) -> String {
-    cwd.map_or_else(|| "_no-cwd".to_owned(), |cwd| format!("--{}--", cwd.trim_matches('/').replace('/', "-")))
+    cwd.map_or_else(
+        || "_no-cwd".to_owned(),
+        |cwd| format!("--{}--", cwd.trim_matches('/').replace('/', "-")),
+    )
 }
 
 /// An id as a file name: every character outside of letters, digits, `-` and `_` becomes `~` and the four hex digits of
@@ -166,7 +212,9 @@ fn encoded(id: &str) -> Option<String> {
         return None;
     }
     let name = |unit: u16| match u8::try_from(unit) {
-        Ok(byte) if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' => char::from(byte).to_string(),
+        Ok(byte) if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' => {
+            char::from(byte).to_string()
+        }
         _ => format!("~{unit:04X}"),
     };
     Some(id.encode_utf16().map(name).collect::<Vec<_>>().concat())
@@ -180,19 +228,44 @@ fn is_unwritten(path: &Path) -> bool {
 /// Reads a log.
 pub fn read(path: &Path) -> Result<Log, StoreError> {
     let bytes = std::fs::read(path).map_err(failed("read", path))?;
-    let (text, frames) = if bytes.starts_with(&ZSTD_MAGIC) { unpacked(&bytes) } else { (bytes.clone(), bytes.len()) };
-    let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let lines: Vec<&[u8]> = text[..whole].split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+    let (text, frames) = if bytes.starts_with(&ZSTD_MAGIC) {
+        unpacked(&bytes)
+    } else {
+        (bytes.clone(), bytes.len())
+    };
+    let whole = text
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let lines: Vec<&[u8]> = text[..whole]
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .collect();
     let bad = |line: usize| {
-        move |error: serde_json::Error| StoreError::Line { path: path.to_owned(), line, what: error.to_string() }
+        move |error: serde_json::Error| StoreError::Line {
+            path: path.to_owned(),
+            line,
+            what: error.to_string(),
+        }
     };
     let first = lines.first().copied().unwrap_or_default();
     let header = serde_json::from_slice(first).map_err(bad(1))?;
     let rest = lines.iter().skip(1).enumerate();
-    let events = rest.map(|(at, line)| serde_json::from_slice(line).map_err(bad(at + 2))).collect::<Result<_, _>>()?;
+    let events = rest
+        .map(|(at, line)| serde_json::from_slice(line).map_err(bad(at + 2)))
+        .collect::<Result<_, _>>()?;
     // A frame is written whole or not at all, so only a plain log ends in the middle of a line.
-    let kept = if bytes.starts_with(&ZSTD_MAGIC) { frames } else { whole };
-    Ok(Log { header, events, whole: kept as u64, torn: (bytes.len() - kept) as u64 })
+    let kept = if bytes.starts_with(&ZSTD_MAGIC) {
+        frames
+    } else {
+        whole
+    };
+    Ok(Log {
+        header,
+        events,
+        whole: kept as u64,
+        torn: (bytes.len() - kept) as u64,
+    })
 }
 
 /// The text of whole frames, and where the last of them ends.
@@ -200,7 +273,9 @@ fn unpacked(bytes: &[u8]) -> (Vec<u8>, usize) {
     let mut text = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
-        let Ok(decoder) = zstd::stream::read::Decoder::with_buffer(rest) else { break };
+        let Ok(decoder) = zstd::stream::read::Decoder::with_buffer(rest) else {
+            break;
+        };
         let mut decoder = decoder.single_frame();
         let mut frame = Vec::new();
         if decoder.read_to_end(&mut frame).is_err() {
@@ -222,7 +297,12 @@ fn push_line(lines: &mut Vec<u8>, line: &impl serde::Serialize) {
 fn lock(log: &Path, id: &SessionId) -> Result<File, StoreError> {
     let path = log.with_file_name("session.lock");
     let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(false).open(&path).map_err(failed("open", &path))?;
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(failed("open", &path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Owned { id: id.clone() }),
@@ -243,7 +323,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn session(id: &str, turns: u64) -> Session {
-        let mut session = Session::fresh(Header::root(SessionId::from(id.to_owned()), Some("/w/here".to_owned())));
+        let mut session = Session::fresh(Header::root(
+            SessionId::from(id.to_owned()),
+            Some("/w/here".to_owned()),
+        ));
         for turn in 1..=turns {
             session.append(event::turn_start(turn));
         }
@@ -275,7 +358,10 @@ mod tests {
             let path = written(root.path(), compression);
             let bytes = std::fs::read(&path).unwrap();
             std::fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
-            let jsonl = Jsonl { root: root.path(), compression };
+            let jsonl = Jsonl {
+                root: root.path(),
+                compression,
+            };
             let mut live = jsonl.open(session("s", 0).header()).unwrap();
             let kept = live.events;
             assert!(kept < 3, "{kept} events of a torn log");
@@ -287,10 +373,16 @@ mod tests {
     #[test]
     fn a_session_that_is_written_to_cannot_be_opened_a_second_time() {
         let root = tempfile::tempdir().unwrap();
-        let jsonl = Jsonl { root: root.path(), compression: Compression::None };
+        let jsonl = Jsonl {
+            root: root.path(),
+            compression: Compression::None,
+        };
         let mut live = jsonl.open(session("s", 0).header()).unwrap();
         jsonl.append(&mut live, &session("s", 1)).unwrap();
-        assert!(matches!(jsonl.open(session("s", 1).header()), Err(StoreError::Owned { .. })));
+        assert!(matches!(
+            jsonl.open(session("s", 1).header()),
+            Err(StoreError::Owned { .. })
+        ));
         drop(live);
         assert!(jsonl.open(session("s", 1).header()).is_ok());
     }
@@ -298,9 +390,15 @@ mod tests {
     #[test]
     fn odd_ids_and_a_missing_cwd_have_a_path_of_their_own() {
         let header = Header::root(SessionId::from("fixed/id é".to_owned()), None);
-        let jsonl = Jsonl { root: Path::new("/r"), compression: Compression::Zstd };
+        let jsonl = Jsonl {
+            root: Path::new("/r"),
+            compression: Compression::Zstd,
+        };
         let path = jsonl.path(&header).unwrap();
-        assert_eq!(path, Path::new("/r/_no-cwd/fixed~002Fid~0020~00E9/session.v4.jsonl.zstd"));
+        assert_eq!(
+            path,
+            Path::new("/r/_no-cwd/fixed~002Fid~0020~00E9/session.v4.jsonl.zstd")
+        );
     }
 
     proptest! {

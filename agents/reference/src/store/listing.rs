@@ -28,13 +28,21 @@ pub fn listing(roots: &[PathBuf]) -> Vec<Entry> {
 }
 
 fn walk(directory: &Path, entries: &mut Vec<Entry>) {
-    let Ok(inside) = std::fs::read_dir(directory) else { return };
+    let Ok(inside) = std::fs::read_dir(directory) else {
+        return;
+    };
     for entry in inside.flatten() {
         let path = entry.path();
-        let Ok(about) = path.symlink_metadata() else { continue };
+        let Ok(about) = path.symlink_metadata() else {
+            continue;
+        };
         let modified = about.mtime() * 1_000_000_000 + about.mtime_nsec();
         let size = (!about.is_dir()).then_some(about.len());
-        entries.push(Entry { path: path.clone(), size, modified });
+        entries.push(Entry {
+            path: path.clone(),
+            size,
+            modified,
+        });
         if about.is_dir() {
             walk(&path, entries);
         }

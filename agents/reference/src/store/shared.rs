@@ -29,13 +29,27 @@ impl Shared<'_> {
         let id = &session.header().id;
         let header = (from == 0).then(|| json!(session.header()));
         let events = session.events().get(from..).unwrap_or_default();
-        let lines = header.into_iter().chain(events.iter().map(|event| json!(event)));
-        let text: Vec<String> = lines.map(|line| format!("{}\n", json!({"session": id, "line": line}))).collect();
+        let lines = header
+            .into_iter()
+            .chain(events.iter().map(|event| json!(event)));
+        let text: Vec<String> = lines
+            .map(|line| format!("{}\n", json!({"session": id, "line": line})))
+            .collect();
         let path = self.path();
-        DirBuilder::new().recursive(true).mode(0o700).create(self.root).map_err(failed("create", self.root))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(self.root)
+            .map_err(failed("create", self.root))?;
         let mut options = OpenOptions::new();
-        let mut file = options.append(true).create(true).mode(0o600).open(&path).map_err(failed("open", &path))?;
-        file.write_all(text.concat().as_bytes()).map_err(failed("append to", &path))?;
+        let mut file = options
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed("open", &path))?;
+        file.write_all(text.concat().as_bytes())
+            .map_err(failed("append to", &path))?;
         Ok(session.events().len())
     }
 
@@ -47,9 +61,13 @@ impl Shared<'_> {
     /// A session as it was stored.
     pub fn load(&self, id: &SessionId) -> Result<Session, StoreError> {
         let mut lines = self.lines(id)?.into_iter();
-        let (at, first) = lines.next().ok_or_else(|| StoreError::Unknown { id: id.clone() })?;
+        let (at, first) = lines
+            .next()
+            .ok_or_else(|| StoreError::Unknown { id: id.clone() })?;
         let header: Header = self.typed(at, first)?;
-        let events: Vec<Event> = lines.map(|(at, line)| self.typed(at, line)).collect::<Result<_, _>>()?;
+        let events: Vec<Event> = lines
+            .map(|(at, line)| self.typed(at, line))
+            .collect::<Result<_, _>>()?;
         Ok(Session::stored(header, events))
     }
 
@@ -66,8 +84,13 @@ impl Shared<'_> {
             Err(error) => return Err(failed("read", &path)(error)),
         };
         let mut found = Vec::new();
-        for (at, line) in text.split_inclusive('\n').enumerate().filter(|(_, line)| line.ends_with('\n')) {
-            let mut line: Value = self.typed(at + 1, serde_json::from_str(line).unwrap_or(Value::Null))?;
+        for (at, line) in text
+            .split_inclusive('\n')
+            .enumerate()
+            .filter(|(_, line)| line.ends_with('\n'))
+        {
+            let mut line: Value =
+                self.typed(at + 1, serde_json::from_str(line).unwrap_or(Value::Null))?;
             if line.get("session").and_then(Value::as_str) == Some(id.as_str()) {
                 found.push((at + 1, line["line"].take()));
             }
@@ -75,7 +98,11 @@ impl Shared<'_> {
         Ok(found)
     }
 
-    fn typed<T: serde::de::DeserializeOwned>(&self, line: usize, value: Value) -> Result<T, StoreError> {
+    fn typed<T: serde::de::DeserializeOwned>(
+        &self,
+        line: usize,
+        value: Value,
+    ) -> Result<T, StoreError> {
         serde_json::from_value(value).map_err(|error| StoreError::Line {
             path: self.path(),
             line,

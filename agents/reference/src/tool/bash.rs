@@ -54,7 +54,12 @@ pub fn definition(revision: Revision) -> Value {
             "description": "Return the id of a job at once; read it with job_output. No timeout applies."
         },
     });
-    super::definition(NAME, &format!("{DESCRIPTION} {facts}"), &properties, &["command"])
+    super::definition(
+        NAME,
+        &format!("{DESCRIPTION} {facts}"),
+        &properties,
+        &["command"],
+    )
 }
 
 #[derive(Debug, Deserialize)]
@@ -88,7 +93,11 @@ pub async fn call(host: &Rc<Host>, agent: Option<&Rc<Agent>>, request: &Request<
         Ok(arguments) => arguments,
         Err(outcome) => return outcome,
     };
-    let mode = if arguments.run_in_background { Mode::Background } else { Mode::Foreground };
+    let mode = if arguments.run_in_background {
+        Mode::Background
+    } else {
+        Mode::Foreground
+    };
     let header = agent.map(|agent| agent.header());
     let overlay = match host.overlay(header, mode) {
         Ok(overlay) => overlay,
@@ -105,15 +114,21 @@ pub async fn call(host: &Rc<Host>, agent: Option<&Rc<Agent>>, request: &Request<
         environment: environment(host, &overlay, &Environment::new(), &typed),
         stdin: stdin(host, request.arguments),
     };
-    fault::environment::dispatched(&host.faults, &overlay, &folder, &mut host.process.borrow_mut());
+    fault::environment::dispatched(
+        &host.faults,
+        &overlay,
+        &folder,
+        &mut host.process.borrow_mut(),
+    );
     let job = match start(host, agent, &spec, request) {
         Ok(job) => job,
         Err(error) => return Outcome::error(error),
     };
     match mode {
-        Mode::Background => {
-            Outcome { value: json!({"jobId": job.id()}), ..Outcome::ok(format!("started background job {}", job.id())) }
-        }
+        Mode::Background => Outcome {
+            value: json!({"jobId": job.id()}),
+            ..Outcome::ok(format!("started background job {}", job.id()))
+        },
         Mode::Foreground => {
             let limit = Duration::from_millis(arguments.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS));
             foreground(host, &job, limit).await
@@ -122,8 +137,15 @@ pub async fn call(host: &Rc<Host>, agent: Option<&Rc<Agent>>, request: &Request<
 }
 
 /// Runs a command with explicit entries of its caller.
-pub async fn run(host: &Rc<Host>, explicit: &Explicit) -> Result<(Option<i32>, String, String), JobError> {
-    let entries = explicit.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
+pub async fn run(
+    host: &Rc<Host>,
+    explicit: &Explicit,
+) -> Result<(Option<i32>, String, String), JobError> {
+    let entries = explicit
+        .env
+        .iter()
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+        .collect();
     let spec = Spec {
         command: explicit.command.clone(),
         cwd: host.cwd.join(explicit.workdir.as_deref().unwrap_or(".")),
@@ -137,19 +159,47 @@ pub async fn run(host: &Rc<Host>, explicit: &Explicit) -> Result<(Option<i32>, S
     Ok((ended.code, stdout, stderr))
 }
 
-fn environment(host: &Host, overlay: &Overlay, explicit: &Environment, typed: &Environment) -> Environment {
+fn environment(
+    host: &Host,
+    overlay: &Overlay,
+    explicit: &Environment,
+    typed: &Environment,
+) -> Environment {
     let process = host.process.borrow();
-    let layers = Layers { ambient: &process, explicit, overlay, revision: host.revision };
-    fault::environment::command(&host.faults, environment::of_command(&layers), &layers, typed)
+    let layers = Layers {
+        ambient: &process,
+        explicit,
+        overlay,
+        revision: host.revision,
+    };
+    fault::environment::command(
+        &host.faults,
+        environment::of_command(&layers),
+        &layers,
+        typed,
+    )
 }
 
 /// Starts a command as a job; its session records the beginning and the end.
-fn start(host: &Rc<Host>, agent: Option<&Rc<Agent>>, spec: &Spec, request: &Request<'_>) -> Result<Rc<Job>, JobError> {
-    let label = request.arguments.get("command").and_then(Value::as_str).unwrap_or_default();
+fn start(
+    host: &Rc<Host>,
+    agent: Option<&Rc<Agent>>,
+    spec: &Spec,
+    request: &Request<'_>,
+) -> Result<Rc<Job>, JobError> {
+    let label = request
+        .arguments
+        .get("command")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let recorder = agent.cloned();
     let job = host.jobs.start(spec, move |job, ended| {
         if let Some(agent) = recorder {
-            let settled = if ended.cancelled { Settled::Cancelled } else { Settled::Completed };
+            let settled = if ended.cancelled {
+                Settled::Cancelled
+            } else {
+                Settled::Completed
+            };
             agent.record(event::job_settled(job, settled, &ended.detail()));
         }
     })?;
@@ -164,7 +214,11 @@ async fn foreground(host: &Host, job: &Job, limit: Duration) -> Outcome {
         job.stop().await;
         let (stdout, stderr) = job.whole();
         host.jobs.forget(job.id());
-        return Outcome::ok(joined(&stdout, &stderr, &format!("[timed out after {}ms]", limit.as_millis())));
+        return Outcome::ok(joined(
+            &stdout,
+            &stderr,
+            &format!("[timed out after {}ms]", limit.as_millis()),
+        ));
     };
     let (stdout, stderr) = job.whole();
     host.jobs.forget(job.id());
@@ -172,7 +226,10 @@ async fn foreground(host: &Host, job: &Job, limit: Duration) -> Outcome {
         Ended { code: Some(0), .. } => String::new(),
         ended => format!("[{}]", ended.detail()),
     };
-    Outcome { value: json!({"exitCode": ended.code}), ..Outcome::ok(joined(&stdout, &stderr, &mark)) }
+    Outcome {
+        value: json!({"exitCode": ended.code}),
+        ..Outcome::ok(joined(&stdout, &stderr, &mark))
+    }
 }
 
 /// The output as the model reads it.
@@ -183,13 +240,23 @@ pub fn joined(stdout: &str, stderr: &str, mark: &str) -> String {
     }
     parts.push(mark);
     parts.retain(|part| !part.is_empty());
-    if parts.is_empty() { "(no output)".to_owned() } else { parts.join("\n") }
+    if parts.is_empty() {
+        "(no output)".to_owned()
+    } else {
+        parts.join("\n")
+    }
 }
 
 /// What a model wrote as `env`; only a fault reads it.
 fn typed(arguments: &Value) -> Environment {
-    let entries = arguments.get("env").and_then(Value::as_object).into_iter().flatten();
-    entries.filter_map(|(name, value)| Some((name.into(), value.as_str()?.into()))).collect()
+    let entries = arguments
+        .get("env")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    entries
+        .filter_map(|(name, value)| Some((name.into(), value.as_str()?.into())))
+        .collect()
 }
 
 /// What a model wrote as `stdin`; only a fault uses it.

@@ -37,8 +37,10 @@ pub fn definitions() -> [Value; 3] {
             "description": "Return the id of the subagent at once; a message tells when it has finished."
         },
     });
-    let spawn = "Delegate a task to a subagent, which knows nothing but its prompt, and return its answer.";
-    let fork = "Delegate a task to a subagent that knows every completed turn of this conversation.";
+    let spawn =
+        "Delegate a task to a subagent, which knows nothing but its prompt, and return its answer.";
+    let fork =
+        "Delegate a task to a subagent that knows every completed turn of this conversation.";
     let message = "Send a message to a subagent of yours, or to the agent that delegated to you.";
     let addressed = json!({
         "agent_id": {"type": "string", "description": "The id of the agent."},
@@ -67,21 +69,42 @@ struct Addressed {
 
 /// Carries out a call of one of them.
 pub async fn call(host: &Rc<Host>, agent: &Rc<Agent>, request: &Request<'_>) -> Outcome {
-    let done =
-        if request.name == MESSAGE { message(host, agent, request) } else { delegate(host, agent, request).await };
+    let done = if request.name == MESSAGE {
+        message(host, agent, request)
+    } else {
+        delegate(host, agent, request).await
+    };
     done.unwrap_or_else(|refused| refused)
 }
 
-async fn delegate(host: &Rc<Host>, parent: &Rc<Agent>, request: &Request<'_>) -> Result<Outcome, Outcome> {
+async fn delegate(
+    host: &Rc<Host>,
+    parent: &Rc<Agent>,
+    request: &Request<'_>,
+) -> Result<Outcome, Outcome> {
     let task: Task = super::arguments(request.arguments)?;
     let depth = parent.header().delegation_depth;
     if depth >= DEEPEST {
-        return Err(Outcome::error(format!("a subagent at depth {depth} does not delegate further")));
+        return Err(Outcome::error(format!(
+            "a subagent at depth {depth} does not delegate further"
+        )));
     }
-    let cwd = task.cwd.as_deref().map(|cwd| host.place(parent.header(), Some(cwd)).display().to_string());
+    let cwd = task
+        .cwd
+        .as_deref()
+        .map(|cwd| host.place(parent.header(), Some(cwd)).display().to_string());
     let child = if request.name == FORK {
         let source = parent.session().clone();
-        conversation::fork(host, &source, Branch { kind: BranchKind::Delegated, id: None, cwd }).await
+        conversation::fork(
+            host,
+            &source,
+            Branch {
+                kind: BranchKind::Delegated,
+                id: None,
+                cwd,
+            },
+        )
+        .await
     } else {
         conversation::spawn(host, parent.header(), None, cwd).await
     };
@@ -90,14 +113,17 @@ async fn delegate(host: &Rc<Host>, parent: &Rc<Agent>, request: &Request<'_>) ->
     child.say(Writer::User, &task.prompt);
     if task.run_in_background {
         tell_when_finished(host, parent, &child);
-        return Ok(Outcome::ok(format!("started subagent {}", child.header().id)));
+        return Ok(Outcome::ok(format!(
+            "started subagent {}",
+            child.header().id
+        )));
     }
     child.idle(host).await;
     hook::fire(host, &child, &HookEvent::SubagentStop).await;
     match child.last_end() {
-        Some(TurnReason::Failed { code, message }) => {
-            Err(Outcome::error(format!("the subagent failed: {code}: {message}")))
-        }
+        Some(TurnReason::Failed { code, message }) => Err(Outcome::error(format!(
+            "the subagent failed: {code}: {message}"
+        ))),
         _ => Ok(Outcome::ok(child.last_text())),
     }
 }
@@ -106,9 +132,13 @@ async fn delegate(host: &Rc<Host>, parent: &Rc<Agent>, request: &Request<'_>) ->
 fn message(host: &Rc<Host>, agent: &Rc<Agent>, request: &Request<'_>) -> Result<Outcome, Outcome> {
     let addressed: Addressed = super::arguments(request.arguments)?;
     let id = &addressed.agent_id;
-    let is_child = |other: &Agent| other.header().parent_session.as_ref() == Some(&agent.header().id);
-    let is_parent = |other: &Agent| agent.header().parent_session.as_ref() == Some(&other.header().id);
-    let other = host.agent(id).filter(|other| is_child(other) || is_parent(other));
+    let is_child =
+        |other: &Agent| other.header().parent_session.as_ref() == Some(&agent.header().id);
+    let is_parent =
+        |other: &Agent| agent.header().parent_session.as_ref() == Some(&other.header().id);
+    let other = host
+        .agent(id)
+        .filter(|other| is_child(other) || is_parent(other));
     let other = other.ok_or_else(|| Outcome::error(format!("agent \"{id}\" is unavailable")))?;
     let waits = !is_child(&other) || !other.is_idle();
     other.say(Writer::Agent, &addressed.message);
@@ -126,6 +156,9 @@ fn tell_when_finished(host: &Rc<Host>, parent: &Rc<Agent>, child: &Rc<Agent>) {
         hook::fire(&with, &child, &HookEvent::SubagentStop).await;
         let closing = child.last_text();
         let id = &child.header().id;
-        parent.say(Writer::Notice, &format!("Background subagent {id} finished. Its closing message:\n{closing}"));
+        parent.say(
+            Writer::Notice,
+            &format!("Background subagent {id} finished. Its closing message:\n{closing}"),
+        );
     });
 }

@@ -105,7 +105,11 @@ impl Job {
     /// Waits until it has ended.
     pub async fn ended(&self) -> Ended {
         let mut ended = self.ended.clone();
-        let lost = Ended { code: None, signal: None, cancelled: true };
+        let lost = Ended {
+            code: None,
+            signal: None,
+            cancelled: true,
+        };
         match ended.wait_for(Option::is_some).await {
             Ok(ended) => ended.clone().unwrap_or(lost),
             Err(_) => lost,
@@ -139,8 +143,15 @@ pub struct Jobs {
 
 impl Jobs {
     /// Starts a command; `settled` is told when it has ended.
-    pub fn start(&self, spec: &Spec, settled: impl FnOnce(&str, &Ended) + 'static) -> Result<Rc<Job>, JobError> {
-        let refused = |source| JobError::Spawn { cwd: spec.cwd.clone(), source };
+    pub fn start(
+        &self,
+        spec: &Spec,
+        settled: impl FnOnce(&str, &Ended) + 'static,
+    ) -> Result<Rc<Job>, JobError> {
+        let refused = |source| JobError::Spawn {
+            cwd: spec.cwd.clone(),
+            source,
+        };
         let stdout = tempfile::tempfile().map_err(refused)?;
         let stderr = tempfile::tempfile().map_err(refused)?;
         let child = Command::new("bash")
@@ -149,7 +160,12 @@ impl Jobs {
             .current_dir(&spec.cwd)
             .env_clear()
             .envs(&spec.environment)
-            .stdin(spec.stdin.as_deref().map_or_else(|| Ok(Stdio::null()), input).map_err(refused)?)
+            .stdin(
+                spec.stdin
+                    .as_deref()
+                    .map_or_else(|| Ok(Stdio::null()), input)
+                    .map_err(refused)?,
+            )
             .stdout(stdout.try_clone().map_err(refused)?)
             .stderr(stderr.try_clone().map_err(refused)?)
             .process_group(0)
@@ -159,9 +175,18 @@ impl Jobs {
         let (tell, ended) = watch::channel(None);
         let stop = Rc::new(Notify::new());
         let read = Cell::new((0, 0));
-        let job = Job { id: format!("bash-{}", id::short()), stdout, stderr, read, ended, stop };
+        let job = Job {
+            id: format!("bash-{}", id::short()),
+            stdout,
+            stderr,
+            read,
+            ended,
+            stop,
+        };
         let job = Rc::new(job);
-        self.running.borrow_mut().insert(job.id.clone(), Rc::clone(&job));
+        self.running
+            .borrow_mut()
+            .insert(job.id.clone(), Rc::clone(&job));
         let (name, stop) = (job.id.clone(), Rc::clone(&job.stop));
         tokio::task::spawn_local(async move {
             let ended = wait(child, &stop).await;
@@ -184,7 +209,12 @@ impl Jobs {
     /// Ends every command that still runs.
     pub async fn stop_all(&self) {
         let jobs: Vec<Rc<Job>> = self.running.borrow().values().cloned().collect();
-        futures::future::join_all(jobs.iter().filter(|job| job.ended.borrow().is_none()).map(|job| job.stop())).await;
+        futures::future::join_all(
+            jobs.iter()
+                .filter(|job| job.ended.borrow().is_none())
+                .map(|job| job.stop()),
+        )
+        .await;
     }
 }
 
@@ -194,8 +224,18 @@ pub fn definitions() -> [Value; 2] {
     let wait = json!({"type": "boolean", "description": "Wait until the job has ended. Defaults to false."});
     let read = "Read a background job: what it wrote since the last read, and its status.";
     [
-        super::definition(OUTPUT, read, &json!({"job_id": id, "wait": wait}), &["job_id"]),
-        super::definition(KILL, "End a background job.", &json!({"job_id": id}), &["job_id"]),
+        super::definition(
+            OUTPUT,
+            read,
+            &json!({"job_id": id, "wait": wait}),
+            &["job_id"],
+        ),
+        super::definition(
+            KILL,
+            "End a background job.",
+            &json!({"job_id": id}),
+            &["job_id"],
+        ),
     ]
 }
 
@@ -261,7 +301,10 @@ async fn wait(mut child: Child, stop: &Notify) -> Ended {
 
 /// Signals the group of a command that has not been waited for.
 fn signal(child: &Child, signal: Signal) {
-    let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    let pid = child
+        .id()
+        .and_then(|pid| i32::try_from(pid).ok())
+        .and_then(Pid::from_raw);
     if let Some(pid) = pid {
         // The group may be gone already; the wait that follows tells.
         kill_process_group(pid, signal).ok();
@@ -297,7 +340,9 @@ fn tail(file: &File, from: u64) -> String {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     match read {
         Err(error) => format!("[output lost: {error}]"),
-        Ok(()) if start > from => format!("[{} bytes before this are not shown]\n{text}", start - from),
+        Ok(()) if start > from => {
+            format!("[{} bytes before this are not shown]\n{text}", start - from)
+        }
         Ok(()) => text,
     }
 }

@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
-use rmcp::model::{CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, Implementation,
+};
 use rmcp::service::{RoleClient, RunningService};
 use rmcp::transport::TokioChildProcess;
 use rmcp::{Peer, ServiceExt as _};
@@ -40,17 +42,40 @@ pub struct Server {
 
 impl Server {
     /// Starts a server and asks for its tools.
-    pub async fn start(row: &McpRow, process: &Environment, revision: Revision, cwd: &Path) -> Result<Self, McpError> {
-        let (program, arguments) = row.command.split_first().map_or(("", [].as_slice()), |(first, rest)| (first, rest));
-        let failed = |what: String| McpError { name: row.name.clone(), program: program.to_owned(), what };
+    pub async fn start(
+        row: &McpRow,
+        process: &Environment,
+        revision: Revision,
+        cwd: &Path,
+    ) -> Result<Self, McpError> {
+        let (program, arguments) = row
+            .command
+            .split_first()
+            .map_or(("", [].as_slice()), |(first, rest)| (first, rest));
+        let failed = |what: String| McpError {
+            name: row.name.clone(),
+            program: program.to_owned(),
+            what,
+        };
         let mut command = tokio::process::Command::new(program);
-        command.args(arguments).current_dir(cwd).env_clear().envs(environment::inherited(process, revision));
-        let transport = TokioChildProcess::new(command).map_err(|error| failed(error.to_string()))?;
+        command
+            .args(arguments)
+            .current_dir(cwd)
+            .env_clear()
+            .envs(environment::inherited(process, revision));
+        let transport =
+            TokioChildProcess::new(command).map_err(|error| failed(error.to_string()))?;
         let implementation = Implementation::new("reference", env!("CARGO_PKG_VERSION"));
         let config = ClientConfig::new(ClientCapabilities::default(), implementation);
-        let service = config.serve(transport).await.map_err(|error| failed(error.to_string()))?;
+        let service = config
+            .serve(transport)
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         let peer = service.peer().clone();
-        let tools = peer.list_all_tools().await.map_err(|error| failed(error.to_string()))?;
+        let tools = peer
+            .list_all_tools()
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         let prefix = format!("mcp__{}__", row.name);
         let offered = tools.iter().map(|tool| {
             let function = json!({
@@ -60,7 +85,12 @@ impl Server {
             });
             json!({"type": "function", "function": function})
         });
-        Ok(Self { tools: offered.collect(), prefix, peer, service: Mutex::new(Some(service)) })
+        Ok(Self {
+            tools: offered.collect(),
+            prefix,
+            peer,
+            service: Mutex::new(Some(service)),
+        })
     }
 
     /// Its tools, as they go over the wire.
@@ -70,16 +100,27 @@ impl Server {
 
     /// Whether a tool is its own.
     pub fn offers(&self, name: &str) -> bool {
-        self.tools.iter().any(|tool| tool.pointer("/function/name").is_some_and(|known| known == name))
+        self.tools.iter().any(|tool| {
+            tool.pointer("/function/name")
+                .is_some_and(|known| known == name)
+        })
     }
 
     /// Calls one of its tools.
     pub async fn call(&self, request: &Request<'_>) -> Outcome {
-        let name = request.name.strip_prefix(&self.prefix).unwrap_or(request.name).to_owned();
+        let name = request
+            .name
+            .strip_prefix(&self.prefix)
+            .unwrap_or(request.name)
+            .to_owned();
         let Some(arguments) = request.arguments.as_object().cloned() else {
             return Outcome::error("invalid arguments: an object is expected");
         };
-        match self.peer.call_tool(CallToolRequestParams::new(name).with_arguments(arguments)).await {
+        match self
+            .peer
+            .call_tool(CallToolRequestParams::new(name).with_arguments(arguments))
+            .await
+        {
             Ok(result) => outcome(&result),
             Err(error) => Outcome::error(error),
         }
@@ -95,14 +136,24 @@ impl Server {
 }
 
 fn outcome(result: &CallToolResult) -> Outcome {
-    let said: Vec<&str> = result.content.iter().filter_map(|part| Some(part.as_text()?.text.as_str())).collect();
+    let said: Vec<&str> = result
+        .content
+        .iter()
+        .filter_map(|part| Some(part.as_text()?.text.as_str()))
+        .collect();
     let value = json!(result);
     let text = match (&result.structured_content, said.is_empty()) {
         (Some(structured), true) => structured.to_string(),
         _ => said.join("\n"),
     };
     if result.is_error == Some(true) {
-        return Outcome { value, ..Outcome::error(text) };
+        return Outcome {
+            value,
+            ..Outcome::error(text)
+        };
     }
-    Outcome { value, ..Outcome::ok(text) }
+    Outcome {
+        value,
+        ..Outcome::ok(text)
+    }
 }

@@ -100,35 +100,66 @@ const ROWS: &[Row] = &[
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
-        Some((head, tail)) => name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail),
+        Some((head, tail)) => {
+            name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
+        }
     }
 }
 
 #[test]
 fn two_looks_at_an_honest_agent_are_equal() {
     for revision in [Rfc, Located, Note] {
-        let look = || observe(Subject { revision, faults: &[] });
+        let look = || {
+            observe(Subject {
+                revision,
+                faults: &[],
+            })
+        };
         assert_eq!(differences(&look(), &look()), [""; 0]);
     }
 }
 
 #[test]
 fn each_fault_changes_what_it_says_and_nothing_else() {
-    let honest = [Rfc, Located, Note].map(|revision| (revision, observe(Subject { revision, faults: &[] })));
+    let honest = [Rfc, Located, Note].map(|revision| {
+        (
+            revision,
+            observe(Subject {
+                revision,
+                faults: &[],
+            }),
+        )
+    });
     let try_one = |(fault, revision, expected): &Row| {
         let (_, clean) = honest.iter().find(|(known, _)| known == revision)?;
-        let changed = differences(clean, &observe(Subject { revision: *revision, faults: &[*fault] }));
-        let surplus: Vec<&String> =
-            changed.iter().filter(|name| !expected.iter().any(|pattern| fits(pattern, name))).collect();
-        let lacking: Vec<&&str> =
-            expected.iter().filter(|pattern| !changed.iter().any(|name| fits(pattern, name))).collect();
+        let changed = differences(
+            clean,
+            &observe(Subject {
+                revision: *revision,
+                faults: &[*fault],
+            }),
+        );
+        let surplus: Vec<&String> = changed
+            .iter()
+            .filter(|name| !expected.iter().any(|pattern| fits(pattern, name)))
+            .collect();
+        let lacking: Vec<&&str> = expected
+            .iter()
+            .filter(|pattern| !changed.iter().any(|name| fits(pattern, name)))
+            .collect();
         let is_right = surplus.is_empty() && lacking.is_empty();
-        (!is_right).then(|| format!("{fault}: also changes {surplus:?}, does not change {lacking:?}"))
+        (!is_right)
+            .then(|| format!("{fault}: also changes {surplus:?}, does not change {lacking:?}"))
     };
     let wrong: Vec<String> = std::thread::scope(|scope| {
-        let part = |rows: &'static [Row]| scope.spawn(|| rows.iter().filter_map(try_one).collect::<Vec<String>>());
+        let part = |rows: &'static [Row]| {
+            scope.spawn(|| rows.iter().filter_map(try_one).collect::<Vec<String>>())
+        };
         let parts: Vec<_> = ROWS.chunks(ROWS.len().div_ceil(4)).map(part).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+        parts
+            .into_iter()
+            .flat_map(|part| part.join().unwrap())
+            .collect()
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -138,6 +169,9 @@ fn every_fault_is_tried() {
     // These two are seen by the exit code alone: `command_line`.
     let by_exit = [Fault::ExitZero, Fault::DoNothing];
     for fault in Fault::ALL {
-        assert!(by_exit.contains(fault) || ROWS.iter().any(|(tried, ..)| tried == fault), "{fault} is tried nowhere");
+        assert!(
+            by_exit.contains(fault) || ROWS.iter().any(|(tried, ..)| tried == fault),
+            "{fault} is tried nowhere"
+        );
     }
 }

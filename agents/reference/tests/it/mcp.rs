@@ -31,7 +31,13 @@ pub(crate) fn server(room: &Room) -> (McpRow, PathBuf) {
     let script = room.path("server.sh");
     std::fs::write(&script, SERVER).unwrap();
     let command = vec!["bash".to_owned(), script.display().to_string()];
-    (McpRow { name: "box".to_owned(), command }, room.path("server.sh.calls"))
+    (
+        McpRow {
+            name: "box".to_owned(),
+            command,
+        },
+        room.path("server.sh.calls"),
+    )
 }
 
 #[test]
@@ -43,13 +49,19 @@ fn a_tool_of_a_server_is_called_once_and_the_server_sees_no_managed_value() {
     let told = json!([["mcp__box__count", {"by": 2}]]).to_string();
     let outcomes = room.execute(
         settings,
-        &[json!({"op": "create", "session": "main"}), json!({"op": "prompt", "session": "main", "text": told})],
+        &[
+            json!({"op": "create", "session": "main"}),
+            json!({"op": "prompt", "session": "main", "text": told}),
+        ],
     );
     assert_eq!(outcomes[1]["value"]["results"][0]["text"], "counted");
     let calls = std::fs::read_to_string(calls).unwrap();
     assert_eq!(calls.lines().count(), 1);
     assert!(calls.contains(r#""arguments":{"by":2}"#), "{calls}");
-    assert_eq!(std::fs::read_to_string(room.path("server.sh.env")).unwrap(), "");
+    assert_eq!(
+        std::fs::read_to_string(room.path("server.sh.env")).unwrap(),
+        ""
+    );
 }
 
 #[test]
@@ -57,6 +69,9 @@ fn a_server_that_does_not_come_up_fails_the_run_before_any_request() {
     let room = Room::new();
     let output = room.run(&["--revision", "note", "--mcp", "box=false", "hello"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("reference: MCP: MCP server `box` (`false`)"));
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .starts_with("reference: MCP: MCP server `box` (`false`)")
+    );
     assert!(room.model.requests().is_empty());
 }

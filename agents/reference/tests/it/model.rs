@@ -68,7 +68,10 @@ pub(crate) fn finish(reason: &str) -> Value {
 
 /// A reply of text.
 pub(crate) fn say(text: &str) -> Answer {
-    Answer::Stream(vec![delta(&json!({"role": "assistant", "content": text})), finish("stop")])
+    Answer::Stream(vec![
+        delta(&json!({"role": "assistant", "content": text})),
+        finish("stop"),
+    ])
 }
 
 /// A reply that calls one tool; its arguments come in two pieces.
@@ -83,10 +86,16 @@ pub(crate) fn call(id: &str, name: &str, arguments: &Value) -> Answer {
 
 fn obey(body: &Value) -> Answer {
     let messages = body["messages"].as_array().unwrap();
-    let last = messages.iter().rposition(|message| message["role"] == "user").unwrap();
+    let last = messages
+        .iter()
+        .rposition(|message| message["role"] == "user")
+        .unwrap();
     let told = messages[last]["content"].as_str().unwrap();
     let steps: Vec<(String, Value)> = serde_json::from_str(told).unwrap_or_default();
-    let done = messages[last..].iter().filter(|message| message["role"] == "assistant").count();
+    let done = messages[last..]
+        .iter()
+        .filter(|message| message["role"] == "assistant")
+        .count();
     match steps.get(done) {
         Some((name, arguments)) => call(&format!("call-{last}-{done}"), name, arguments),
         None => say("done"),
@@ -118,10 +127,16 @@ fn serve(stream: &TcpStream, answer: fn(&Value) -> Answer, seen: &Mutex<Vec<Valu
         seen.lock().unwrap().push(body);
         let text = match answer {
             Answer::Status(status, body) => {
-                format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+                format!(
+                    "HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}",
+                    body.len()
+                )
             }
             Answer::Stream(events) => {
-                let events: Vec<String> = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+                let events: Vec<String> = events
+                    .iter()
+                    .map(|event| format!("data: {event}\n\n"))
+                    .collect();
                 let body = events.concat() + "data: [DONE]\n\n";
                 format!(
                     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",

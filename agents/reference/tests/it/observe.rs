@@ -47,14 +47,18 @@ impl Seen {
     /// Calls a text by a name wherever it is seen from now on.
     pub(crate) fn call(&mut self, text: &str, name: &str) {
         self.names.push((text.to_owned(), format!("[{name}]")));
-        self.names.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        self.names
+            .sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
     }
 
     /// The root of a room.
     pub(crate) fn root(&mut self, room: &Room) {
         let folder = room.path("").display().to_string();
         self.call(folder.trim_end_matches('/'), "root");
-        self.call(&format!("-{}-", folder.trim_matches('/').replace('/', "-")), "bucket");
+        self.call(
+            &format!("-{}-", folder.trim_matches('/').replace('/', "-")),
+            "bucket",
+        );
     }
 
     /// One observation.
@@ -75,9 +79,13 @@ impl Seen {
     /// The variables that matter among those that a command printed, each on its own.
     pub(crate) fn variables(&mut self, name: &str, text: &str) {
         for line in text.lines() {
-            let Some((key, value)) = line.trim_start_matches("declare -x ").split_once('=') else { continue };
+            let Some((key, value)) = line.trim_start_matches("declare -x ").split_once('=') else {
+                continue;
+            };
             let upper = key.to_ascii_uppercase();
-            if upper.starts_with("DSH_") || ["MY_TOKEN", "PLAIN", "PAGER", "TYPED", "STDIN"].contains(&upper.as_str()) {
+            if upper.starts_with("DSH_")
+                || ["MY_TOKEN", "PLAIN", "PAGER", "TYPED", "STDIN"].contains(&upper.as_str())
+            {
                 self.put(&format!("{name}/{key}"), value.trim_matches('"'));
             }
         }
@@ -85,7 +93,14 @@ impl Seen {
 }
 
 /// What differs between two looks, by name.
-pub(crate) fn differences(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Vec<String> {
+pub(crate) fn differences(
+    one: &BTreeMap<String, String>,
+    other: &BTreeMap<String, String>,
+) -> Vec<String> {
     let names: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-    names.into_iter().filter(|name| one.get(*name) != other.get(*name)).cloned().collect()
+    names
+        .into_iter()
+        .filter(|name| one.get(*name) != other.get(*name))
+        .cloned()
+        .collect()
 }

@@ -66,7 +66,10 @@ impl Room {
             ("PLAIN", "plain"),
             ("PAGER", "less"),
         ];
-        planted.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+        planted
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect()
     }
 
     /// Settings with an explicit home and plain logs.
@@ -93,7 +96,10 @@ impl Room {
 
     /// Executes operations in a host in this process, and gives their outcomes.
     pub(crate) fn execute(&self, settings: Settings, operations: &[Value]) -> Vec<Value> {
-        hosted(settings, async |host| self.outcomes(&host, operations).await).unwrap()
+        hosted(settings, async |host| {
+            self.outcomes(&host, operations).await
+        })
+        .unwrap()
     }
 
     /// Executes operations in a host, and gives their outcomes.
@@ -103,7 +109,10 @@ impl Room {
         std::fs::remove_file(&out).ok();
         ops::execute(host, &list, &out).await.unwrap();
         let text = std::fs::read_to_string(&out).unwrap();
-        let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let mut lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         let end = lines.pop().unwrap();
         assert_eq!(end["done"], true, "{end}");
         assert_eq!(lines.len(), operations.len());
@@ -113,15 +122,29 @@ impl Room {
     /// Runs the program with the room's home, model and workspace.
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_reference"));
-        command.env_clear().envs(self.environment()).args(["run", "--base-url", &self.model.url()]);
-        command.arg("--home").arg(self.path("home")).arg("--cwd").arg(self.path("ws")).args(arguments);
+        command
+            .env_clear()
+            .envs(self.environment())
+            .args(["run", "--base-url", &self.model.url()]);
+        command
+            .arg("--home")
+            .arg(self.path("home"))
+            .arg("--cwd")
+            .arg(self.path("ws"))
+            .args(arguments);
         command.output().unwrap()
     }
 }
 
 /// Does something with a host of its own, and ends it.
-pub(crate) fn hosted<T>(settings: Settings, work: impl AsyncFnOnce(Rc<Host>) -> T) -> Result<T, HostError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+pub(crate) fn hosted<T>(
+    settings: Settings,
+    work: impl AsyncFnOnce(Rc<Host>) -> T,
+) -> Result<T, HostError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let host = host::compose(settings).await?;
         let done = work(Rc::clone(&host)).await;
@@ -141,7 +164,12 @@ pub(crate) fn logs(root: &Path) -> Vec<(PathBuf, Vec<Value>)> {
                 folders.push(path);
             } else if path.extension().is_some_and(|end| end == "jsonl") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                found.push((path, text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()));
+                found.push((
+                    path,
+                    text.lines()
+                        .map(|line| serde_json::from_str(line).unwrap())
+                        .collect(),
+                ));
             }
         }
     }

@@ -15,15 +15,28 @@ fn a_subagent_has_its_own_id_and_its_answer_comes_back() {
     let task = json!([["bash", {"command": "echo $DSH_SESSION_ID"}]]).to_string();
     let outcomes = room.execute(
         room.settings(Revision::Note, &[]),
-        &[json!({"op": "create", "session": "main"}), prompt(&json!([["subagent", {"prompt": task}]]))],
+        &[
+            json!({"op": "create", "session": "main"}),
+            prompt(&json!([["subagent", {"prompt": task}]])),
+        ],
     );
     assert_eq!(outcomes[1]["value"]["results"][0]["text"], "done");
     let logs = logs(&room.path("home/sessions"));
-    let child = logs.iter().map(|(_, log)| log).find(|log| log[0]["delegationDepth"] == 1).unwrap();
+    let child = logs
+        .iter()
+        .map(|(_, log)| log)
+        .find(|log| log[0]["delegationDepth"] == 1)
+        .unwrap();
     assert_eq!(child[0]["parentSession"], outcomes[0]["value"]["id"]);
     assert_eq!(child[0]["cwd"], outcomes[0]["value"]["header"]["cwd"]);
-    let printed = child.iter().find(|line| line["type"] == "tool/result").unwrap();
-    assert_eq!(printed["data"]["message"]["content"][0]["text"], child[0]["id"]);
+    let printed = child
+        .iter()
+        .find(|line| line["type"] == "tool/result")
+        .unwrap();
+    assert_eq!(
+        printed["data"]["message"]["content"][0]["text"],
+        child[0]["id"]
+    );
 }
 
 #[test]
@@ -42,8 +55,19 @@ fn a_background_subagent_tells_its_parent_and_can_be_spoken_to_again() {
     assert!(started.starts_with("started subagent "), "{started}");
     assert_eq!(outcomes[2]["ok"], true, "{}", outcomes[2]);
     let told = room.model.requests().pop().unwrap();
-    let notice = told["messages"].as_array().unwrap().iter().rfind(|message| message["role"] == "user").unwrap();
-    assert!(notice["content"].as_str().unwrap().contains("finished. Its closing message:\ndone"), "{notice}");
+    let notice = told["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .rfind(|message| message["role"] == "user")
+        .unwrap();
+    assert!(
+        notice["content"]
+            .as_str()
+            .unwrap()
+            .contains("finished. Its closing message:\ndone"),
+        "{notice}"
+    );
 }
 
 #[test]
@@ -87,7 +111,10 @@ fn a_live_session_is_not_resumed_and_a_disposed_one_is() {
     );
     assert_eq!(outcomes[2]["ok"], false);
     assert_eq!(outcomes[4]["value"]["id"], outcomes[0]["value"]["id"]);
-    assert_eq!(outcomes[4]["value"]["header"], outcomes[0]["value"]["header"]);
+    assert_eq!(
+        outcomes[4]["value"]["header"],
+        outcomes[0]["value"]["header"]
+    );
 }
 
 #[test]
@@ -96,12 +123,25 @@ fn one_failing_operation_does_not_stop_the_list_unless_it_is_fatal() {
     let list = json!([{"op": "nonsense"}, {"op": "create", "session": "a"}, {"op": "wait", "session": "b", "fatal": true}, {"op": "create", "session": "c"}]);
     let (ops, out) = (room.path("list.json"), room.path("outcomes.jsonl"));
     std::fs::write(&ops, list.to_string()).unwrap();
-    let output = room.run(&["--revision", "rfc", "--ops", ops.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let output = room.run(&[
+        "--revision",
+        "rfc",
+        "--ops",
+        ops.to_str().unwrap(),
+        "--out",
+        out.to_str().unwrap(),
+    ]);
     assert_eq!(output.status.code(), Some(1));
     let text = std::fs::read_to_string(&out).unwrap();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(
-        lines.iter().map(|line| line["ok"].as_bool()).collect::<Vec<_>>(),
+        lines
+            .iter()
+            .map(|line| line["ok"].as_bool())
+            .collect::<Vec<_>>(),
         [Some(false), Some(true), Some(false), None]
     );
     assert_eq!(lines[3], json!({"done": false, "fatal": "wait"}));

@@ -35,7 +35,10 @@ pub(crate) fn look(subject: Subject<'_>, seen: &mut Seen) {
         let told = told(settings(explicit, ambient));
         seen.put(&format!("home/{name}"), &told);
     }
-    for (name, skills) in [("conflict", "/elsewhere"), ("two-spellings", detour.as_str())] {
+    for (name, skills) in [
+        ("conflict", "/elsewhere"),
+        ("two-spellings", detour.as_str()),
+    ] {
         let mut settings = settings(Some(&absolute), None);
         settings.skills_home = Some(skills.into());
         seen.put(&format!("home/{name}"), &told(settings));

@@ -42,24 +42,47 @@ pub(crate) fn look(subject: Subject<'_>, seen: &mut Seen) {
     });
     let counting = json!({"op": "register", "contributor": "c", "variables": ["DSH_COUNT"], "behaviour": "counting"});
     let counted = "echo count=$DSH_COUNT";
-    let wait = format!("until [ -e {gate} ]; do sleep 0.01; done; {counted}; echo session=$DSH_SESSION_ID");
+    let wait = format!(
+        "until [ -e {gate} ]; do sleep 0.01; done; {counted}; echo session=$DSH_SESSION_ID"
+    );
     let script: Vec<(&str, Value)> = vec![
         ("", json!({"op": "process_env"})),
-        ("created", json!({"op": "create", "session": "main", "id": "id-main"})),
-        ("first", json!({"op": "prompt", "session": "main", "text": told})),
+        (
+            "created",
+            json!({"op": "create", "session": "main", "id": "id-main"}),
+        ),
+        (
+            "first",
+            json!({"op": "prompt", "session": "main", "text": told}),
+        ),
         ("agentless", bash(None, SHOW)),
         ("", background("main", SHOW, "bg")),
         ("background", json!({"op": "job_output", "job": "bg"})),
-        ("typed", json!({"op": "tool", "name": "bash", "session": "main", "arguments": typed})),
+        (
+            "typed",
+            json!({"op": "tool", "name": "bash", "session": "main", "arguments": typed}),
+        ),
         ("explicit", explicit),
         ("", bash(Some("main"), "export DSH_SESSION_ID=own")),
         ("after-override", show("main")),
-        ("spawned", json!({"op": "spawn", "session": "child", "from": "main", "id": "id-child"})),
+        (
+            "spawned",
+            json!({"op": "spawn", "session": "child", "from": "main", "id": "id-child"}),
+        ),
         ("child", show("child")),
-        ("forked", json!({"op": "fork", "session": "fork", "from": "main", "id": "id-fork"})),
+        (
+            "forked",
+            json!({"op": "fork", "session": "fork", "from": "main", "id": "id-fork"}),
+        ),
         ("fork", show("fork")),
-        ("", json!({"op": "create", "session": "second", "id": "id-second"})),
-        ("", json!({"op": "prompt", "session": "second", "text": "hello"})),
+        (
+            "",
+            json!({"op": "create", "session": "second", "id": "id-second"}),
+        ),
+        (
+            "",
+            json!({"op": "prompt", "session": "second", "text": "hello"}),
+        ),
         ("interleaved", show("main")),
         ("", counting),
         ("", background("main", &wait, "held")),
@@ -67,19 +90,34 @@ pub(crate) fn look(subject: Subject<'_>, seen: &mut Seen) {
         ("", json!({"op": "touch", "path": gate})),
         ("held", json!({"op": "job_output", "job": "held"})),
         ("", json!({"op": "dispose_contributor", "contributor": "c"})),
-        ("skill", json!({"op": "tool", "name": "skill", "arguments": {"name": "greet"}})),
+        (
+            "skill",
+            json!({"op": "tool", "name": "skill", "arguments": {"name": "greet"}}),
+        ),
         ("located", json!({"op": "locate", "session": "second"})),
-        ("", json!({"op": "create", "session": "late", "id": "id-late"})),
+        (
+            "",
+            json!({"op": "create", "session": "late", "id": "id-late"}),
+        ),
         ("located-late", json!({"op": "locate", "session": "late"})),
         ("", json!({"op": "dispose", "session": "main"})),
-        ("", json!({"op": "resume", "session": "main", "from": "main"})),
+        (
+            "",
+            json!({"op": "resume", "session": "main", "from": "main"}),
+        ),
         ("resumed", show("main")),
         ("", json!({"op": "persistence_swap", "disabled": true})),
         ("unloaded", show("main")),
-        ("", json!({"op": "persistence_stub", "stub": "s", "kind": "sqlite", "path": "/db"})),
+        (
+            "",
+            json!({"op": "persistence_stub", "stub": "s", "kind": "sqlite", "path": "/db"}),
+        ),
         ("stub", show("main")),
         ("", json!({"op": "persistence_unstub", "stub": "s"})),
-        ("", json!({"op": "persistence_swap", "config": {"root": "../other", "compression": "none"}})),
+        (
+            "",
+            json!({"op": "persistence_swap", "config": {"root": "../other", "compression": "none"}}),
+        ),
         ("swapped", show("main")),
         ("process", json!({"op": "process_env"})),
     ];
@@ -95,16 +133,28 @@ pub(crate) fn look(subject: Subject<'_>, seen: &mut Seen) {
             ("skill", _) => seen.put("skill", value["text"].as_str().unwrap()),
             (name, "create" | "spawn" | "fork") => {
                 let header = &value["header"];
-                seen.json(&format!("{name}/header"), &json!([header["id"], header["parentSession"], header["cwd"]]));
+                seen.json(
+                    &format!("{name}/header"),
+                    &json!([header["id"], header["parentSession"], header["cwd"]]),
+                );
             }
             (name, "prompt") => seen.variables(name, value["results"][0]["text"].as_str().unwrap()),
             (name, "locate") => {
-                let facts = ["offered_by", "location", "exists", "unchanged"].map(|fact| value[fact].clone());
+                let facts = ["offered_by", "location", "exists", "unchanged"]
+                    .map(|fact| value[fact].clone());
                 seen.json(&format!("{name}/answer"), &json!(facts));
             }
             (name, "env_entry") => seen.variables(name, value["stdout"].as_str().unwrap()),
             (name, _) => {
-                seen.variables(name, value["text"].as_str().unwrap_or_default().split("\n[status").next().unwrap());
+                seen.variables(
+                    name,
+                    value["text"]
+                        .as_str()
+                        .unwrap_or_default()
+                        .split("\n[status")
+                        .next()
+                        .unwrap(),
+                );
             }
         }
     }
@@ -129,18 +179,33 @@ pub(crate) fn look_elsewhere(subject: Subject<'_>, seen: &mut Seen) {
     };
     let settings = || room.settings(subject.revision, subject.faults);
     let create = |id: &str| json!({"op": "create", "session": "a", "id": id});
-    one("elsewhere", seen, settings(), json!({"op": "resume", "session": "a", "id": "id-old"}));
+    one(
+        "elsewhere",
+        seen,
+        settings(),
+        json!({"op": "resume", "session": "a", "id": "id-old"}),
+    );
     let mut nested = settings();
     nested.environment.insert("DSH_SHELL".into(), "1".into());
-    nested.environment.insert("DSH_SESSION_ID".into(), "outer".into());
+    nested
+        .environment
+        .insert("DSH_SESSION_ID".into(), "outer".into());
     one("nested", seen, nested, create("id-inner"));
-    for (name, persistence) in [("shared", Persistence::Shared), ("unkept", Persistence::None)] {
+    for (name, persistence) in [
+        ("shared", Persistence::Shared),
+        ("unkept", Persistence::None),
+    ] {
         let mut settings = settings();
         settings.persistence = persistence;
         one(name, seen, settings, create(name));
     }
     one("odd", seen, settings(), create("id/odd é"));
-    one("no-cwd", seen, settings(), json!({"op": "create", "session": "a", "id": "id-nowhere", "no_cwd": true}));
+    one(
+        "no-cwd",
+        seen,
+        settings(),
+        json!({"op": "create", "session": "a", "id": "id-nowhere", "no_cwd": true}),
+    );
     let gate = room.path("open").display().to_string();
     let steps = json!([["bash", {"command": "true"}], ["bash", {"command": format!("until [ -e {gate} ]; do sleep 0.01; done")}]]);
     let outcomes = hosted(settings(), async |host| {
@@ -159,7 +224,10 @@ pub(crate) fn look_elsewhere(subject: Subject<'_>, seen: &mut Seen) {
         .await
     })
     .unwrap();
-    let events = outcomes[4]["value"]["events"].as_array().cloned().unwrap_or_default();
+    let events = outcomes[4]["value"]["events"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     let last = events.last().map(|event| event["type"].clone());
     seen.json("open-turn/last-durable", &json!(last));
 }

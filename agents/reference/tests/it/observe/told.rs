@@ -12,9 +12,23 @@ use crate::room::{Room, logs};
 
 pub(crate) fn look(subject: Subject<'_>, seen: &mut Seen) {
     wire_and_log(subject, seen);
-    for (name, dialect) in [("claude-code", Dialect::ClaudeCode), ("codex", Dialect::Codex)] {
-        for (kept, persistence) in [("jsonl", Persistence::JsonlPlain), ("unkept", Persistence::None)] {
-            hooks(subject, seen, &format!("hook/{name}/{kept}"), &HookSetup { dialect, persistence });
+    for (name, dialect) in [
+        ("claude-code", Dialect::ClaudeCode),
+        ("codex", Dialect::Codex),
+    ] {
+        for (kept, persistence) in [
+            ("jsonl", Persistence::JsonlPlain),
+            ("unkept", Persistence::None),
+        ] {
+            hooks(
+                subject,
+                seen,
+                &format!("hook/{name}/{kept}"),
+                &HookSetup {
+                    dialect,
+                    persistence,
+                },
+            );
         }
     }
 }
@@ -35,29 +49,70 @@ fn wire_and_log(subject: Subject<'_>, seen: &mut Seen) {
         ],
     );
     let results = &outcomes[1]["value"]["results"];
-    seen.json("call/bash", &json!([results[0]["text"], results[0]["isError"]]));
+    seen.json(
+        "call/bash",
+        &json!([results[0]["text"], results[0]["isError"]]),
+    );
     seen.json("call/remote", &results[1]["text"]);
-    let lines = |path| std::fs::read_to_string(path).unwrap_or_default().lines().count();
-    seen.put("call/bash-effects", &lines(room.path("effects")).to_string());
+    let lines = |path| {
+        std::fs::read_to_string(path)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    seen.put(
+        "call/bash-effects",
+        &lines(room.path("effects")).to_string(),
+    );
     seen.put("call/remote-effects", &lines(calls).to_string());
     let requests = room.model.requests();
-    let root_request = requests.iter().find(|body| body["messages"][1]["content"] != "child").unwrap();
-    let child_request = requests.iter().find(|body| body["messages"][1]["content"] == "child").unwrap();
+    let root_request = requests
+        .iter()
+        .find(|body| body["messages"][1]["content"] != "child")
+        .unwrap();
+    let child_request = requests
+        .iter()
+        .find(|body| body["messages"][1]["content"] == "child")
+        .unwrap();
     seen.json("wire/system", &root_request["messages"][0]["content"]);
     seen.json("wire/bash", &root_request["tools"][0]);
     seen.json("wire/bash-child", &child_request["tools"][0]);
     let logs = logs(&room.path("home/sessions"));
     let is_root = |log: &&Vec<Value>| log[0]["delegationDepth"] == 0;
     let main = logs.iter().map(|(_, log)| log).find(is_root).unwrap();
-    let child = logs.iter().map(|(_, log)| log).find(|log| !is_root(log)).unwrap();
+    let child = logs
+        .iter()
+        .map(|(_, log)| log)
+        .find(|log| !is_root(log))
+        .unwrap();
     seen.json("log/id", &main[0]["id"]);
-    seen.put("log/child-names-parent", &child[0]["parentSession"].is_string().to_string());
-    let types: BTreeSet<&str> = main[1..].iter().map(|line| line["type"].as_str().unwrap()).collect();
+    seen.put(
+        "log/child-names-parent",
+        &child[0]["parentSession"].is_string().to_string(),
+    );
+    let types: BTreeSet<&str> = main[1..]
+        .iter()
+        .map(|line| line["type"].as_str().unwrap())
+        .collect();
     seen.json("log/types", &json!(types));
-    let header = main.iter().find(|line| line["type"] == "request/header").unwrap();
-    let sent: Vec<&Value> = root_request["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]).collect();
-    seen.put("log/tools-as-sent", &(header["data"]["header"]["tools"] == json!(sent)).to_string());
-    let result = main.iter().find(|line| line["type"] == "tool/result").unwrap();
+    let header = main
+        .iter()
+        .find(|line| line["type"] == "request/header")
+        .unwrap();
+    let sent: Vec<&Value> = root_request["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["function"])
+        .collect();
+    seen.put(
+        "log/tools-as-sent",
+        &(header["data"]["header"]["tools"] == json!(sent)).to_string(),
+    );
+    let result = main
+        .iter()
+        .find(|line| line["type"] == "tool/result")
+        .unwrap();
     seen.json("log/result", &result["data"]["message"]["content"]);
 }
 
@@ -79,9 +134,16 @@ fn hooks(subject: Subject<'_>, seen: &mut Seen, name: &str, setup: &HookSetup) {
     );
     let group = json!([{"hooks": [{"type": "command", "command": hook}]}]);
     let file = room.path("hooks.json");
-    std::fs::write(&file, json!({"hooks": {"SessionStart": group, "PreToolUse": group}}).to_string()).unwrap();
+    std::fs::write(
+        &file,
+        json!({"hooks": {"SessionStart": group, "PreToolUse": group}}).to_string(),
+    )
+    .unwrap();
     let mut settings = room.settings(subject.revision, subject.faults);
-    settings.hooks = Some(HookRow { file, dialect: setup.dialect });
+    settings.hooks = Some(HookRow {
+        file,
+        dialect: setup.dialect,
+    });
     settings.persistence = setup.persistence;
     room.execute(
         settings,
@@ -92,8 +154,11 @@ fn hooks(subject: Subject<'_>, seen: &mut Seen, name: &str, setup: &HookSetup) {
         ],
     );
     let text = std::fs::read_to_string(&told).unwrap();
-    let payloads: Vec<Value> =
-        text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let payloads: Vec<Value> = text
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(payloads.len(), 3, "{text}");
     for (event, payload) in ["start", "child-start", "call"].iter().zip(&payloads) {
         seen.json(&format!("{name}/{event}/session"), &payload["session_id"]);
@@ -102,5 +167,8 @@ fn hooks(subject: Subject<'_>, seen: &mut Seen, name: &str, setup: &HookSetup) {
         seen.json(&format!("{name}/{event}/keys"), &json!(keys));
     }
     let files = std::fs::read_to_string(room.path("files")).unwrap();
-    seen.put(&format!("{name}/files-before-a-turn-ended"), &files.replace('\n', " "));
+    seen.put(
+        &format!("{name}/files-before-a-turn-ended"),
+        &files.replace('\n', " "),
+    );
 }
