@@ -21,7 +21,7 @@ const LONG: usize = 400;
 const TOO_LONG: usize = 600;
 
 /// Above this a scenario says more than one thing.
-const LONG_SCENARIO: usize = 120;
+const LONG_SCENARIO: usize = 170;
 
 /// Names that say nothing of what is in a file.
 const NO_NOUN: [&str; 5] = ["utils", "util", "common", "helpers", "imp"];

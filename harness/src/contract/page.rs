@@ -1,5 +1,10 @@
 //! The ledger as a person and as a program read it: a clause, what it says, and what proves it.
 
+#![expect(
+    clippy::let_underscore_must_use,
+    reason = "writing into a String cannot fail"
+)]
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

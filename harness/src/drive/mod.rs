@@ -3,7 +3,9 @@
 //! Called by the command line, once for each run. It holds the only `select!`; what is decided is decided in
 //! `progress`, which is plain data. It judges nothing.
 
+mod acts;
 mod collect;
+mod ending;
 mod fact;
 mod host;
 mod note;
@@ -21,17 +23,18 @@ pub use note::{Leave, NOTE_CLIENT, NoteError, leave};
 
 use crate::agent::dsh::{Build, Installed};
 use crate::clock::Moment;
-use crate::evidence::facts::{End, Facts, LaunchFacts, NamespaceFacts};
+use crate::evidence::facts::Facts;
 use crate::evidence::{Folder, FolderError};
 use crate::gate::pause;
 use crate::plan::{self, Run, Vocabulary};
 use crate::plumb::dialect::Dialect;
 use crate::plumb::secret::Secret;
-use crate::scenario::{Mcp, Start};
 use crate::stage::{self, Stage, StageError, Tapping, World, Wrapper};
-use crate::supervise::notice::{Ended, Notice, Outlived, Status};
-use crate::supervise::order::{Call, Key, Launch as Process, Order, Reach, Signal, Stdin};
+use crate::supervise::notice::Notice;
+use crate::supervise::order::{Call, Key, Order, Reach, Signal};
 use crate::supervise::{Said, SuperviseError, Supervisor, Warden};
+use acts::{perform, start};
+use ending::{close_facts, end, heard};
 use progress::{Do, Progress};
 
 /// How often an open gate looks for its fact. A look reads a few small files.
@@ -411,280 +414,4 @@ async fn follow(live: &mut Live<'_>) -> Result<(), DriveError> {
 fn tagged(launch: &str, mut event: Value) -> Value {
     event["launch"] = json!(launch);
     event
-}
-
-/// Starts one launch.
-fn start(live: &mut Live<'_>, name: &str) -> Result<(), DriveError> {
-    let (Some(start), Some(place)) = (live.starts.get(name), live.stage.launches.get(name)) else {
-        return Ok(());
-    };
-    live.supervisor.order(Order::Start {
-        key: Key(name.to_owned()),
-        launch: Process {
-            argv: start.argv.clone(),
-            env: start.env.clone(),
-            cwd: start.cwd.clone(),
-            stdin: Stdin::Null,
-            stdout: place.out.join("stdout"),
-            stderr: place.out.join("stderr"),
-            limit: crate::supervise::order::OUTPUT_LIMIT,
-        },
-    })?;
-    let facts = launch_facts(live.run, name, start, place);
-    live.facts.launches.insert(name.to_owned(), facts);
-    Ok(())
-}
-
-fn launch_facts(run: &Run, name: &str, start: &stage::Start, place: &stage::Place) -> LaunchFacts {
-    let text = |path: &Path| path.display().to_string();
-    LaunchFacts {
-        argv: start.argv.clone(),
-        env: start.env.clone(),
-        workspace: text(&place.workspace),
-        elsewhere: text(&place.elsewhere),
-        home: text(place.explicit_home.as_deref().unwrap_or(&place.home)),
-        explicit_home: place.explicit_home.as_deref().map(text),
-        sessions_root: text(&place.sessions),
-        expected_exit: run
-            .launches
-            .get(name)
-            .and_then(|launch| launch.exit)
-            .unwrap_or(0),
-        ..LaunchFacts::default()
-    }
-}
-
-/// Does one action; gives whether it is done already, or nothing where a notice will say.
-fn perform(
-    live: &mut Live<'_>,
-    progress: &mut Progress,
-    step: &crate::scenario::Step,
-    key: &str,
-) -> Result<(Option<bool>, String), DriveError> {
-    use crate::scenario::{Addressee, Step};
-    match step {
-        Step::Start(named) => {
-            start(live, &named.launch)?;
-            progress.started(&named.launch);
-            Ok((Some(true), format!("started `{}`", named.launch)))
-        }
-        Step::Open(open) => {
-            let (_, file) = live.stage.hold(&open.hold);
-            match std::fs::write(&file, "") {
-                Ok(()) => Ok((Some(true), format!("opened `{}`", open.hold))),
-                Err(error) => Ok((Some(false), format!("{}: {error}", file.display()))),
-            }
-        }
-        Step::Signal(signal) => {
-            let Some(number) = progress::signal_of(&signal.name) else {
-                return Ok((
-                    Some(false),
-                    format!("no signal is called `{}`", signal.name),
-                ));
-            };
-            live.supervisor.order(Order::Signal {
-                key: Key(signal.launch.clone()),
-                signal: number,
-                reach: Reach::Leader,
-            })?;
-            if let Some(facts) = live.facts.launches.get_mut(&signal.launch) {
-                facts.signalled = Some(signal.name.clone());
-            }
-            Ok((
-                Some(true),
-                format!("sent {} to `{}`", signal.name, signal.launch),
-            ))
-        }
-        Step::Note(note) => {
-            let to = match &note.to {
-                Addressee::Next(_) => None,
-                Addressee::SessionOf(session) => match addressee(live, session) {
-                    Ok(name) => Some(name),
-                    Err(why) => return Ok((Some(false), why)),
-                },
-            };
-            let order = note_order(live, note, to.as_deref(), key);
-            live.supervisor.order(order)?;
-            Ok((None, String::new()))
-        }
-        Step::Model(_) | Step::Gate(_) => Ok((Some(true), String::new())),
-    }
-}
-
-/// The name of the live plumb session that a conversation has declared.
-fn addressee(live: &Live<'_>, session: &str) -> Result<String, String> {
-    let scene = fact::Scene {
-        run: live.run,
-        stage: &live.stage,
-        records: live.plumb.as_ref().map(|plumb| plumb.sessions.as_path()),
-        namespace: live.namespace.as_ref().map(|(id, _)| id.as_str()),
-        field: &live.setting.dialect.record_namespace,
-        ended: &[],
-    };
-    let own = fact::own(session, &scene)?;
-    let found = own.iter().find(|record| !record.ended());
-    found.map(|record| record.name().to_owned()).ok_or_else(|| {
-        format!(
-            "no live session declared `{session}`; {} records did",
-            own.len()
-        )
-    })
-}
-
-fn note_order(live: &Live<'_>, note: &crate::scenario::Note, to: Option<&str>, key: &str) -> Order {
-    let out = &live.stage.caught;
-    let workspace = live
-        .stage
-        .launches
-        .get("main")
-        .map(|place| place.workspace.clone())
-        .unwrap_or_default();
-    let mut argv = vec![
-        live.setting.program.display().to_string(),
-        "note".to_owned(),
-        "--plumb".to_owned(),
-        live.stage.wrapper().display().to_string(),
-        "--workspace".to_owned(),
-        workspace.display().to_string(),
-        "--text".to_owned(),
-        note.text.clone(),
-        "--receipt".to_owned(),
-        out.join(format!("{key}.json")).display().to_string(),
-    ];
-    if let Some(to) = to {
-        argv.extend(["--to".to_owned(), to.to_owned()]);
-    }
-    Order::Start {
-        key: Key(key.to_owned()),
-        launch: Process {
-            argv,
-            env: [("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())].into(),
-            cwd: workspace,
-            stdin: Stdin::Null,
-            stdout: out.join(format!("{key}.stdout")),
-            stderr: out.join(format!("{key}.stderr")),
-            limit: 1 << 20,
-        },
-    }
-}
-
-/// Takes one notice of the supervisor.
-fn heard(live: &mut Live<'_>, progress: &mut Progress, notice: Notice) {
-    match notice {
-        Notice::Exited { key, status } => {
-            let Some(facts) = live.facts.launches.get_mut(&key.0) else {
-                let receipt = live.stage.caught.join(format!("{key}.json"));
-                let (done, seen) =
-                    progress::receipt(&receipt, &live.stage.caught.join(format!("{key}.stderr")));
-                progress.performed(done, seen);
-                return;
-            };
-            facts.end = Some(end_of(status));
-            progress.exited(&key.0);
-        }
-        Notice::StartFailed { key, error } => {
-            live.facts.broken = Some(format!("`{key}` could not be started: {error}"));
-            progress.exited(&key.0);
-        }
-        Notice::Survivor {
-            process,
-            parents,
-            outlived,
-        } => {
-            let what = match outlived {
-                Outlived::LeaderExit => "everything that was started",
-                Outlived::Term => "a TERM",
-                Outlived::Supervisor => "its supervisor",
-            };
-            let chain: Vec<String> = parents.iter().map(|parent| parent.argv.join(" ")).collect();
-            live.survivors.push(format!(
-                "`{}` (pid {}) outlived {what}; started by {}",
-                process.argv.join(" "),
-                process.process.pid,
-                chain.join(" < ")
-            ));
-        }
-        Notice::Lost { status } => {
-            live.facts.broken = Some(format!("the supervisor died: {status:?}"))
-        }
-        _ => {}
-    }
-}
-
-fn end_of(status: Status) -> End {
-    match status {
-        Status::Code(code) => End::Code(code),
-        Status::Signal { number, .. } => End::Signal(number),
-        Status::Unknown => End::Code(-1),
-    }
-}
-
-/// Ends everything that is left, and waits for the proof.
-async fn end(live: &mut Live<'_>) -> Option<Ended> {
-    if live
-        .supervisor
-        .order(Order::End { grace_ms: GRACE_MS })
-        .is_err()
-    {
-        return None;
-    }
-    let mut progress = Progress::new(live.run, Vec::new(), 0);
-    loop {
-        match live.supervisor.next().await.map(|said| said.notice) {
-            None => return None,
-            Some(Notice::Ended(ended)) => return Some(ended),
-            Some(notice) => heard(live, &mut progress, notice),
-        }
-    }
-}
-
-/// Completes the facts with what the end brought.
-fn close_facts(live: &mut Live<'_>, ended: Option<Ended>) {
-    live.facts.survivors = std::mem::take(&mut live.survivors);
-    for (name, launch) in &live.run.launches {
-        if launch.start == Some(Start::InBash)
-            && let (Some(start), Some(place)) =
-                (live.starts.get(name), live.stage.launches.get(name))
-            && let Ok(code) = std::fs::read_to_string(place.out.join("exit"))
-        {
-            let mut facts = launch_facts(live.run, name, start, place);
-            facts.end = code.trim().parse().ok().map(End::Code);
-            live.facts.launches.insert(name.clone(), facts);
-        }
-    }
-    for launch in live.facts.launches.values() {
-        for (key, value) in &launch.env {
-            if crate::judge::is_managed(key) && key != "DSH_HOME" {
-                live.facts.planted.insert(key.clone(), value.clone());
-            }
-        }
-    }
-    let mcp = live
-        .run
-        .launches
-        .values()
-        .any(|launch| launch.mcp.is_some_and(|mcp| mcp != Mcp::None));
-    match ended {
-        Some(ended) => {
-            live.facts.empty = ended.empty;
-            live.facts.cpu_us = ended.usage.user_us + ended.usage.sys_us;
-            if mcp {
-                live.facts.namespace = live.namespace.as_ref().map(|(id, _)| {
-                    let release = ended.namespaces.iter().find(|release| release.id == *id);
-                    NamespaceFacts {
-                        id: id.clone(),
-                        revoked: release.is_some_and(|release| release.revoked),
-                        detail: release.map_or("its release was never tried".to_owned(), |one| {
-                            one.detail.clone()
-                        }),
-                    }
-                });
-            }
-        }
-        None => {
-            live.facts
-                .broken
-                .get_or_insert_with(|| "the supervisor ended without a word".to_owned());
-        }
-    }
 }

@@ -3,6 +3,11 @@
 //! Called by `explain ID` and by the generator of `docs/scenarios.md`. The kind of an expectation is read from the
 //! file's own keys, so that a new kind needs no line here. It must never say what a scenario does not state.
 
+#![expect(
+    clippy::let_underscore_must_use,
+    reason = "writing into a String cannot fail"
+)]
+
 use std::fmt::Write as _;
 
 use crate::library::Entry;

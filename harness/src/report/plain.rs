@@ -2,6 +2,11 @@
 //!
 //! ` PASS <stem>` and ` FAIL <stem>: <every symptom>` stand at the start of a line: red-control runs match them.
 
+#![expect(
+    clippy::let_underscore_must_use,
+    reason = "writing into a String cannot fail"
+)]
+
 use std::fmt::Write as _;
 
 use crate::event::Event;

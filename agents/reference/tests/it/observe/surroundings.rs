@@ -27,6 +27,10 @@ fn show(session: &str) -> Value {
 }
 
 /// One host: every kind of call, overlapping and following each other.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one list of observations, in the order in which they are made"
+)]
 pub(crate) fn look(subject: Subject<'_>, seen: &mut Seen) {
     let room = Room::new();
     seen.root(&room);
