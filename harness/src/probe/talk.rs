@@ -149,8 +149,8 @@ mod tests {
         assert_eq!(code, 3);
         assert_eq!(
             outcomes,
-            "{\"as\":\"greeting\",\"ok\":true,\"op\":\"hello\",\"value\":{\"x\":1}}\n\
-             {\"error\":{\"message\":\"no\"},\"ok\":false,\"op\":\"bye\"}\n"
+            "{\"op\":\"hello\",\"ok\":true,\"as\":\"greeting\",\"value\":{\"x\":1}}\n\
+             {\"op\":\"bye\",\"ok\":false,\"error\":{\"message\":\"no\"}}\n"
         );
     }
 
