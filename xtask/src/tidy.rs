@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_scenario_is_short_and_its_stem_its_own() {
-        check("scenarios/f/s.toml", &"\n".repeat(121), &["121 lines"]);
+        check("scenarios/f/s.toml", &"\n".repeat(171), &["171 lines"]);
         let sources = [
             Source::new("scenarios/f/s.toml", ""),
             Source::new("scenarios/g/s.toml", ""),

@@ -239,7 +239,7 @@ mod tests {
             .1;
         insta::assert_snapshot!(
             told.unwrap_or_default().trim_end(),
-            @"the run failed, as it had to: FAIL reconnect: stranded on session x"
+            @"the run failed, as it had to: FAIL reconnect: c [note-stranded] stranded on session x"
         );
     }
 
