@@ -133,7 +133,7 @@ struct Live<'a> {
 pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError> {
     let begun = Moment::now();
     let mut folder = Folder::create(&setting.evidence)?;
-    let name = format!("{}/{}", run.build, run.id);
+    let name = format!("{}/{} in {}", run.build, run.id, setting.root.display());
     let supervisor = setting.warden.supervisor(&name)?;
     let mut live = open(run, setting, supervisor).await?;
     if let Some((_, token)) = &live.namespace {
@@ -233,9 +233,10 @@ async fn open<'a>(
     let scripts = scripts(&live);
     let mut world = world;
     for (launch, script) in scripts.models {
-        let tenant = setting
-            .model
-            .tenant(&format!("{}.{launch}", tenant_name(run)), script)?;
+        let tenant = setting.model.tenant(
+            &format!("{}.{launch}", tenant_name(run, &setting.root)),
+            script,
+        )?;
         world.models.insert(launch.clone(), tenant.base_url());
         live.tenants.insert(launch, tenant);
     }
@@ -257,8 +258,10 @@ fn scripts(live: &Live<'_>) -> plan::Scripts {
 }
 
 /// A tenant's name: what a URL path takes.
-fn tenant_name(run: &Run) -> String {
-    format!("{}.{}", run.build, run.id)
+fn tenant_name(run: &Run, root: &Path) -> String {
+    // The same run can be repeated: its own folder tells one time from another.
+    let time = root.file_name().unwrap_or_default().to_string_lossy();
+    format!("{}.{}.{time}", run.build, run.id)
         .chars()
         .map(|c| {
             if c.is_ascii_alphanumeric() || c == '.' {
