@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use clap::{Args, Parser, Subcommand};
 use xtask::{generate, root, tidy};
 
@@ -81,15 +81,22 @@ fn run_tidy() -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Builds the program whose command line is documented, beside this one.
+/// The program whose command line is documented, which lies beside this one. Run by cargo, it is built first.
 fn program() -> anyhow::Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").context("run this as `cargo xtask`")?;
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "dsh-e2e"])
-        .current_dir(root()?)
-        .status()?;
-    ensure!(built.success(), "dsh-e2e does not build");
-    Ok(std::env::current_exe()?.with_file_name("dsh-e2e"))
+    if let Some(cargo) = std::env::var_os("CARGO") {
+        let built = Command::new(cargo)
+            .args(["build", "--quiet", "--package", "dsh-e2e"])
+            .current_dir(root()?)
+            .status()?;
+        ensure!(built.success(), "dsh-e2e does not build");
+    }
+    let program = std::env::current_exe()?.with_file_name("dsh-e2e");
+    ensure!(
+        program.is_file(),
+        "{} is not there; build the workspace first",
+        program.display()
+    );
+    Ok(program)
 }
 
 fn say(line: &str) -> anyhow::Result<()> {
