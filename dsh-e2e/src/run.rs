@@ -45,7 +45,7 @@ pub(crate) struct Task {
 /// Runs.
 pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let entries =
-        library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
+        library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(&error.into()))?;
     let entries = select::select(entries, options)?;
     let asked = expect::Asked::read(&crate::cli::environment())?;
     let reports = select::reports(&options.reports)?;
@@ -104,6 +104,10 @@ fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
 }
 
 /// Drives everything and ends everything.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the order of a run, from top to bottom"
+)]
 async fn all(
     options: &RunOptions,
     asked: &expect::Asked,

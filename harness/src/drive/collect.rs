@@ -165,7 +165,10 @@ fn caught(sources: &Sources<'_>, folder: &mut Folder) -> Result<(), FolderError>
     let caught = &sources.stage.caught;
     for sub in ["probes", "holds"] {
         for name in names(&caught.join(sub)) {
-            if name.ends_with(".json") {
+            if Path::new(&name)
+                .extension()
+                .is_some_and(|kind| kind == "json")
+            {
                 folder.text(
                     &format!("{sub}/{name}"),
                     &read(&caught.join(sub).join(&name)),

@@ -42,13 +42,11 @@ impl SessionLog {
         let mut torn = None;
         let mut parsed = Vec::new();
         for line in lines.by_ref() {
-            match serde_json::from_str::<Value>(line) {
-                Ok(value) => parsed.push(value),
-                Err(_) => {
-                    torn = Some(line.to_owned());
-                    break;
-                }
-            }
+            let Ok(value) = serde_json::from_str::<Value>(line) else {
+                torn = Some(line.to_owned());
+                break;
+            };
+            parsed.push(value);
         }
         let mut parsed = parsed.into_iter();
         Self {
