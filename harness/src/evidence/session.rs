@@ -192,6 +192,17 @@ mod tests {
     }
 
     #[test]
+    fn a_log_belongs_to_the_id_in_its_header_whatever_its_path_says() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("sessions/other/session-two/session.jsonl");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, r#"{"type":"session","id":"session-one"}"#).unwrap();
+        let found = super::find("main", root.path()).unwrap();
+        let ids: Vec<_> = found.iter().map(|(log, _)| log.id()).collect();
+        assert_eq!(ids, [Some("session-one")]);
+    }
+
+    #[test]
     fn a_torn_tail_is_kept_and_marked() {
         let log = SessionLog::parse(
             "main",
