@@ -99,7 +99,9 @@ pub(crate) struct RunOptions {
     /// A folder of scenarios, laid over the built-in ones
     #[arg(long, value_name = "DIR")]
     pub(crate) scenarios: Option<PathBuf>,
-    /// A further report (can be repeated): json=FILE
+    /// A further report (can be repeated): json=FILE, junit=FILE, github=FILE
+    ///
+    /// `github` without a file goes to standard output, where GitHub Actions looks for annotations.
     #[arg(long = "report", value_name = "KIND=FILE")]
     pub(crate) reports: Vec<String>,
 }
@@ -167,6 +169,10 @@ pub(crate) enum JudgeFormat {
     Plain,
     /// All verdicts, for a program
     Json,
+    /// JUnit XML
+    Junit,
+    /// Annotations for GitHub Actions
+    Github,
     /// The one verdict of a scenario's folder, byte for byte as verdict.json
     Verdict,
 }

@@ -4,6 +4,7 @@ mod drive;
 mod dry;
 mod expect;
 mod guarded;
+pub(crate) mod reports;
 pub(crate) mod select;
 
 use std::io::Write as _;
@@ -20,10 +21,10 @@ use harness::plan::{self, Controls, Subject as Planned};
 use harness::plumb::cli::Plumb;
 use harness::plumb::dialect::Dialect;
 use harness::plumb::real::RealPlumb;
-use harness::report::{Plain, json_report};
+use harness::report::{Account, Plain};
 use harness::scenario::Peer;
 use harness::supervise::{Warden, WardenProgram};
-use harness::verdict::{Standing, Verdict};
+use harness::verdict::Standing;
 
 use crate::check::shown;
 use crate::cli::{ControlsOption, RunOptions};
@@ -48,7 +49,7 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
         library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
     let entries = select::select(entries, options)?;
     let asked = expect::Asked::read(&crate::cli::environment())?;
-    let reports = select::reports(&options.reports)?;
+    let reports = reports::read(&options.reports)?;
     let admitted = guarded::admit(options)?;
     if options.dry_run {
         return dry::main(options, &asked, &entries, &reports, &admitted);
@@ -62,13 +63,9 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let subjects = subjects(options)?;
     let results = select::results(&options.out)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
-    let (exit, verdicts) =
+    let (exit, account) =
         runtime.block_on(all(options, &asked, &entries, &subjects, &results, real))?;
-    for report in reports {
-        let text = format!("{:#}\n", json_report(&verdicts));
-        std::fs::write(&report, text)
-            .map_err(|error| Refusal::broken(format!("{}: {error}", report.display())))?;
-    }
+    reports::write(&reports, &account)?;
     Ok(exit)
 }
 
@@ -111,10 +108,12 @@ async fn all(
     subjects: &[Subject],
     results: &Path,
     real: Option<RealPlumb>,
-) -> Result<(Exit, Vec<Verdict>), Refusal> {
+) -> Result<(Exit, Account), Refusal> {
     let origin = Moment::now();
     let mut plain = Plain::default();
+    let mut account = Account::default();
     let mut tell = |event: &Event| {
+        account.on(event);
         let page = plain.on(event);
         // A reader that has gone does not stop the run; its verdict is in the exit code.
         std::io::stderr().write_all(page.err.as_bytes()).ok();
@@ -199,7 +198,7 @@ async fn all(
     if let Some(told) = told {
         std::io::stdout().write_all(told.as_bytes()).ok();
     }
-    Ok((exit, outcome.verdicts))
+    Ok((exit, account))
 }
 
 /// What is wrong with the reviewed deviations of the builds that are driven.
