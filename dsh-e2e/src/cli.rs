@@ -314,3 +314,44 @@ pub(crate) enum Hidden {
 pub(crate) fn environment() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().collect()
 }
+
+/// How the name of a variable ends that holds a key.
+const KEY_NAMES: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS"];
+
+/// How long a value is at the least to be taken for a key: a shorter word can stand in any text by chance.
+const KEY_LENGTH: usize = 12;
+
+/// The keys in the caller's environment: the values of variables that are called so, paths left out.
+pub(crate) fn keys() -> Vec<String> {
+    keys_of(&environment())
+}
+
+fn keys_of(environment: &BTreeMap<OsString, OsString>) -> Vec<String> {
+    let named = environment.iter().filter(|(name, _)| {
+        let name = name.to_string_lossy().to_uppercase();
+        KEY_NAMES.iter().any(|ending| name.ends_with(ending))
+    });
+    named
+        .map(|(_, value)| value.to_string_lossy().into_owned())
+        .filter(|value| value.len() >= KEY_LENGTH && !value.starts_with('/'))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keys_of;
+
+    #[test]
+    fn a_key_is_known_by_the_name_of_its_variable() {
+        let environment = [
+            ("DEEPSEEK_API_KEY", "sk-0123456789"),
+            ("github_token", "ghp-0123456789"),
+            ("SSL_KEY", "/etc/ssl/private.key"),
+            ("SHORT_KEY", "a"),
+            ("PATH", "/usr/local/bin:/usr/bin"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .into();
+        assert_eq!(keys_of(&environment), ["sk-0123456789", "ghp-0123456789"]);
+    }
+}

@@ -166,6 +166,7 @@ async fn all(
         model: &model,
         plumb: &plumbs,
         dialect: &dialect,
+        callers_keys: &crate::cli::keys(),
         no_tap: options.no_tap,
         jobs,
         keep: options.keep,
