@@ -56,6 +56,12 @@ pub(crate) struct RunOptions {
     /// Print what would be started and written, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Run in a sandbox: own processes, network, temporary folders, home and account
+    ///
+    /// By util-linux `unshare`, where the kernel lets this user. Builds are fetched before; the sandbox has no network
+    /// but its own loopback. plumb's daemons are counted while the run lasts, and there has to be none after it.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) sandbox: bool,
     /// Somebody's own checkout of the identity plugin
     #[arg(long, value_name = "DIR")]
     pub(crate) plugin: Option<PathBuf>,
@@ -252,6 +258,16 @@ pub(crate) enum Hidden {
     /// Owns one scenario's processes
     #[command(hide = true)]
     Supervise,
+    /// Keeps a run in a sandbox or a container
+    #[command(hide = true)]
+    Enclosed {
+        /// The sandbox's files, as JSON; without it this is a container.
+        #[arg(long)]
+        floor: Option<String>,
+        /// The words of a `run`.
+        #[arg(last = true)]
+        run: Vec<OsString>,
+    },
     /// Copies and writes down a plumb process's streams
     #[command(hide = true)]
     Tap {
@@ -313,6 +329,11 @@ pub(crate) enum Hidden {
 /// The caller's environment.
 pub(crate) fn environment() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().collect()
+}
+
+/// The words behind the program's name.
+pub(crate) fn words() -> Vec<OsString> {
+    std::env::args_os().skip(1).collect()
 }
 
 /// How the name of a variable ends that holds a key.

@@ -3,7 +3,7 @@
 mod drive;
 mod dry;
 mod expect;
-mod guarded;
+pub(crate) mod guarded;
 pub(crate) mod reports;
 pub(crate) mod select;
 
@@ -70,7 +70,7 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
 }
 
 /// The builds that the options name; the newest when they name none.
-fn names(options: &RunOptions) -> Vec<String> {
+pub(crate) fn names(options: &RunOptions) -> Vec<String> {
     if options.dsh.is_empty() {
         vec!["0.2.1".to_owned()]
     } else {
@@ -78,7 +78,7 @@ fn names(options: &RunOptions) -> Vec<String> {
     }
 }
 
-fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
+pub(crate) fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
     let names = names(options);
     let terms = Terms {
         cache: options.cache.as_deref(),

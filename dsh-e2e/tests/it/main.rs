@@ -15,5 +15,6 @@ mod pins;
 mod red_control;
 mod refusals;
 mod room;
+mod sandbox;
 mod tripwire;
 mod world;
