@@ -171,6 +171,10 @@ fn floor(options: &RunOptions, admitted: &Admitted, base: &Path) -> Result<Floor
     }
     if let Admitted::Real(real) = admitted {
         keep(&real.program, Access::Read)?;
+        // It may be a script that needs what lies beside it.
+        if let Some(beside) = real.program.parent() {
+            keep(beside, Access::Read)?;
+        }
     }
     std::fs::create_dir_all(&options.out).map_err(|error| {
         let what = format!("{}: {error}", options.out.display());
