@@ -331,6 +331,17 @@ pub(crate) fn environment() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().collect()
 }
 
+/// The seed's own variables, each of which has to reach a container (RUN-17).
+pub(crate) const E2E: [&str; 7] = [
+    "E2E_ISOLATION",
+    "E2E_EXPECT",
+    "E2E_EXPECT_FAIL_MATCH",
+    "E2E_RESUME_PROOF",
+    "E2E_NORMALISE",
+    "E2E_SIGNAL_RUNNER",
+    "E2E_SIGNAL_AFTER_MS",
+];
+
 /// The words behind the program's name.
 pub(crate) fn words() -> Vec<OsString> {
     std::env::args_os().skip(1).collect()
@@ -360,7 +371,34 @@ fn keys_of(environment: &BTreeMap<OsString, OsString>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::keys_of;
+    use super::{E2E, keys_of};
+
+    #[test]
+    fn the_container_hands_every_variable_in_and_never_the_owners_opt_in() {
+        let script = include_str!("../../container/e2e");
+        let handed: Vec<&str> = script
+            .lines()
+            .flat_map(|line| line.split("--env ").skip(1))
+            .filter_map(|rest| rest.split([' ', '\\']).next())
+            .collect();
+        assert_eq!(handed, E2E);
+        assert!(!script.contains("DSH_E2E_HOST_DAEMON"));
+    }
+
+    #[test]
+    fn no_variable_is_read_that_is_not_in_the_list() {
+        let sources = [
+            include_str!("enclosed.rs"),
+            include_str!("run/expect.rs"),
+            include_str!("../../harness/src/host.rs"),
+        ];
+        for source in sources {
+            for name in source.split("\"E2E_").skip(1) {
+                let name = format!("E2E_{}", name.split('"').next().unwrap());
+                assert!(E2E.contains(&name.as_str()) || name.contains('='), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn a_key_is_known_by_the_name_of_its_variable() {

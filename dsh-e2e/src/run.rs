@@ -174,8 +174,9 @@ async fn all(
     let reviews = reviews(options, &tasks, subjects);
     let outcome = drive::drive_all(tasks, &scene, &mut tell).await;
     model.shutdown().await;
-    let real = plumbs.into_real();
+    // The daemons are given up after the warden has ended the scenarios: a serve that outlives its daemon starts another.
     let closing = warden.close().await.map_err(Refusal::broken)?;
+    let real = plumbs.into_real();
     let is_clean = real.is_none_or(|real| guarded::certify(&real, &mut tell));
     for trouble in &closing.trouble {
         writeln!(std::io::stderr(), "warning: {trouble}").ok();

@@ -5,6 +5,7 @@
     reason = "what a test cannot do without ends it on the spot"
 )]
 
+mod container;
 mod documents;
 mod ends;
 mod explain;

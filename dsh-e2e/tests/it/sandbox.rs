@@ -67,10 +67,49 @@ fn a_second_daemon_turns_the_census_and_the_exit() {
     };
     assert!(said.out.contains("\n PASS two-daemons\n"), "{said}");
     assert!(
-        said.out.contains(" FAIL census: several daemons of "),
+        said.out.contains(" FAIL enclosure: several daemons of "),
         "{said}"
     );
     assert_eq!(said.code, Some(1), "{said}");
+}
+
+#[test]
+fn a_run_that_is_to_be_signalled_ends_well_when_the_signal_ended_it_and_nothing_is_left() {
+    for (signal, number) in [("TERM", 15), ("KILL", 9)] {
+        let room = Room::new();
+        let mut command = sandboxed(&room, "held");
+        command
+            .env("E2E_SIGNAL_RUNNER", signal)
+            .env("E2E_SIGNAL_AFTER_MS", "3000");
+        let said = said(&mut command);
+        if !is_possible() {
+            return;
+        }
+        assert_eq!(said.code, Some(0), "{said}");
+        let line = format!("e2e: the run was sent signal {number}: Signalled({number})");
+        assert!(said.out.contains(&line), "{said}");
+        nothing_is_left(&room);
+    }
+}
+
+#[test]
+fn a_run_that_ended_before_its_signal_is_no_success() {
+    let room = Room::new();
+    let mut command = sandboxed(&room, "record");
+    let said = said(
+        command
+            .env("E2E_SIGNAL_RUNNER", "TERM")
+            .env("E2E_SIGNAL_AFTER_MS", "60000"),
+    );
+    if !is_possible() {
+        return;
+    }
+    assert_eq!(said.code, Some(1), "{said}");
+    assert!(
+        said.out
+            .contains("signal 15 was to end the run, and did not"),
+        "{said}"
+    );
 }
 
 /// Starts a sandboxed run that stands in a held command, and waits until it does; nothing where it is not possible.

@@ -4,6 +4,7 @@
 //! Called by the hidden verb `enclosed`. One thread, no tokio; a subreaper, so that a container's own first process
 //! is not needed for the proof of emptiness. It must never signal anything but the run.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
@@ -16,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::census::{Census, look};
 use crate::supervise::notice::Status;
-use crate::supervise::process::ProcessId;
+use crate::supervise::process::{ProcessId, descendants};
 use crate::supervise::reap::{ChildSignal, Children, reap_one};
 
 /// How often is looked (the plugin's readme).
@@ -24,6 +25,9 @@ const EVERY: u16 = 100;
 
 /// How long is looked once the run is over (the plugin's readme).
 const AFTER: Duration = Duration::from_secs(30);
+
+/// How long what a run has left may take to end: as long as the warden gives its supervisors.
+const LEAVING: Duration = Duration::from_mins(1);
 
 /// Where the signals come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,15 +47,26 @@ pub enum Until {
     TimeIsUp,
 }
 
+/// A signal that the run is sent on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Planned {
+    /// Its number.
+    pub number: i32,
+    /// How long after the start.
+    pub after: Duration,
+}
+
 /// What came of it.
 #[derive(Debug)]
 pub struct Kept {
     /// How the run ended; nothing if it was ended because the one outside is gone.
     pub status: Option<Status>,
-    /// What was seen.
+    /// Whether the planned signal was sent before the run ended.
+    pub is_signalled: bool,
+    /// What was seen of daemons.
     pub census: Census,
-    /// Whether the kernel said at last that nothing is left.
-    pub is_empty: bool,
+    /// Processes that the run left, and what was wrong with its closing.
+    pub left: Vec<String>,
 }
 
 /// What is kept.
@@ -59,10 +74,25 @@ pub struct Kept {
 pub struct Keep<'a> {
     /// Program and words of the run.
     pub argv: &'a [OsString],
+    /// Variables that the run does not get.
+    pub without: &'a [&'a str],
     /// Where the signals come from.
     pub told: Told,
     /// When the looking ends.
     pub until: Until,
+    /// A signal on its way.
+    pub signal: Option<Planned>,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// It runs.
+    Running(Instant),
+    /// It has ended; what it left is ending.
+    Leaving(Instant),
+    /// Nothing of it is left, or it was given up; daemons alone are looked for.
+    Over(Instant),
 }
 
 /// The signals that are handed on.
@@ -70,68 +100,93 @@ struct Signals {
     pipes: Vec<(i32, UnixStream)>,
 }
 
-/// Runs it to its end. `open` brings what the run finds there already, `close` ends it again when the run is over.
+/// Runs it to its end. `open` brings what the run finds there already; `close` ends it again when the run is over, and
+/// says what was wrong.
 pub fn keep(
     what: &Keep<'_>,
     open: impl FnOnce() -> io::Result<()>,
-    close: impl FnOnce() -> io::Result<()>,
+    close: impl FnOnce() -> Vec<String>,
 ) -> io::Result<Kept> {
     nix::sys::prctl::set_child_subreaper(true)?;
     let mut children = ChildSignal::register()?;
     let mut signals = Signals::listen()?;
-    let mut census = Census::begin(look());
+    let mut kept = Kept {
+        status: None,
+        is_signalled: false,
+        census: Census::begin(look()),
+        left: Vec::new(),
+    };
     open()?;
-    let (program, words) = what
-        .argv
-        .split_first()
-        .ok_or_else(|| io::Error::other("no run was named"))?;
-    #[expect(
-        clippy::zombie_processes,
-        reason = "its status is taken with that of every orphan"
-    )]
-    let run = Command::new(program)
-        .args(words)
-        .stdin(Stdio::null())
-        .spawn()?;
-    let run = ProcessId::of(run.id()).ok_or_else(|| io::Error::other("the run ended at once"))?;
-    let mut status = None;
+    let run = start(what)?;
+    let mut stage = Stage::Running(Instant::now());
     let mut close = Some(close);
-    let mut ended: Option<Instant> = None;
     loop {
         children.clear();
-        let left = loop {
+        let children_left = loop {
             match reap_one() {
-                Ok(reaped) if reaped.process.pid == run.pid => status = Some(reaped.status),
+                Ok(reaped) if reaped.process.pid == run.pid => kept.status = Some(reaped.status),
                 Ok(_) => {}
                 Err(left) => break left,
             }
         };
-        census.see(look());
-        if status.is_some()
-            && let Some(close) = close.take()
-        {
-            close()?;
-            census.over();
-            ended = Some(Instant::now());
-            continue;
-        }
-        let is_empty = left == Children::None;
-        let is_time = ended.is_some_and(|since| since.elapsed() >= AFTER);
-        if ended.is_some() && (is_time || (is_empty && what.until == Until::NothingIsLeft)) {
-            return Ok(Kept {
-                status,
-                census,
-                is_empty,
-            });
+        let daemons = look();
+        let pids: BTreeSet<u32> = daemons.iter().map(|daemon| daemon.process.pid).collect();
+        kept.census.see(daemons);
+        match stage {
+            Stage::Running(_) if kept.status.is_some() => stage = Stage::Leaving(Instant::now()),
+            Stage::Running(since) => {
+                if let Some(signal) = what.signal
+                    && !kept.is_signalled
+                    && since.elapsed() >= signal.after
+                {
+                    kept.is_signalled = run.signal_raw(signal.number);
+                }
+            }
+            Stage::Leaving(since) => {
+                let mut left = descendants(std::process::id());
+                left.retain(|process| !pids.contains(&process.process.pid));
+                if left.is_empty() || since.elapsed() >= LEAVING {
+                    let named = left
+                        .iter()
+                        .map(|left| format!("left by the run: {}", left.argv.join(" ")));
+                    kept.left.extend(named);
+                    kept.left
+                        .extend(close.take().into_iter().flat_map(|close| close()));
+                    kept.census.over();
+                    stage = Stage::Over(Instant::now());
+                }
+            }
+            Stage::Over(since) => {
+                let is_proved =
+                    children_left == Children::None && what.until == Until::NothingIsLeft;
+                if is_proved || since.elapsed() >= AFTER {
+                    return Ok(kept);
+                }
+            }
         }
         if !hand_on(what.told, &children, &mut signals, run)? {
-            return Ok(Kept {
-                status: None,
-                census,
-                is_empty,
-            });
+            kept.status = None;
+            return Ok(kept);
         }
     }
+}
+
+#[expect(
+    clippy::zombie_processes,
+    reason = "its status is taken with that of every orphan"
+)]
+fn start(what: &Keep<'_>) -> io::Result<ProcessId> {
+    let (program, words) = what
+        .argv
+        .split_first()
+        .ok_or_else(|| io::Error::other("no run was named"))?;
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::null());
+    for name in what.without {
+        command.env_remove(name);
+    }
+    let run = command.spawn()?;
+    ProcessId::of(run.id()).ok_or_else(|| io::Error::other("the run ended at once"))
 }
 
 /// Waits for a child, a signal or the next look, and hands signals on; false when the one outside is gone.
