@@ -1,10 +1,11 @@
 //! `cargo xtask`: dispatch only.
 
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use clap::{Args, Parser, Subcommand};
 use xtask::{generate, root, tidy};
 
@@ -22,6 +23,18 @@ enum Verb {
     Gen(GenOptions),
     /// Check what neither the compiler nor clippy checks
     Tidy,
+    /// Compare a plumb with the recorded transcript and the measured facts
+    ///
+    /// It is run under a private HOME and private XDG roots with `PLUMB_ACCOUNT_AUTHORITY=false`; `stop` and `restart`
+    /// are never called. Without `--plumb` the fake of this workspace is compared.
+    Fidelity(FidelityOptions),
+}
+
+#[derive(Debug, Args)]
+struct FidelityOptions {
+    /// The program
+    #[arg(long, value_name = "PATH")]
+    plumb: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -35,7 +48,36 @@ fn main() -> anyhow::Result<ExitCode> {
     match Cli::parse().verb {
         Verb::Gen(options) => run_generators(&options),
         Verb::Tidy => run_tidy(),
+        Verb::Fidelity(options) => run_fidelity(options),
     }
+}
+
+/// The comparison is the fake's own test suite: this hands it the program and gives back how it went.
+fn run_fidelity(options: FidelityOptions) -> anyhow::Result<ExitCode> {
+    let cargo = std::env::var_os("CARGO").context("run this as `cargo xtask fidelity`")?;
+    let mut suite = Command::new(cargo);
+    suite
+        .args(["test", "--package", "fake-plumb", "--test", "it"])
+        .args(["--", "fidelity::"])
+        .current_dir(root()?)
+        .env_remove("FIDELITY_PLUMB");
+    if let Some(plumb) = options.plumb {
+        let plumb = plumb
+            .canonicalize()
+            .with_context(|| format!("{} cannot be found; name the program", plumb.display()))?;
+        let mode = plumb.metadata()?.permissions().mode();
+        ensure!(
+            plumb.is_file() && mode & 0o111 != 0,
+            "{} is not a program",
+            plumb.display()
+        );
+        suite.env("FIDELITY_PLUMB", plumb);
+    }
+    Ok(if suite.status()?.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn run_generators(options: &GenOptions) -> anyhow::Result<ExitCode> {

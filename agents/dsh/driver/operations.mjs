@@ -5,7 +5,7 @@ import { exit, processEnv, touch, until } from './facts.mjs'
 import { locate, openFile, persistenceStub, persistenceSwap, persistenceUnstub } from './persistence.mjs'
 import { collect, disposeContributor, list, register, reloadContributor } from './registry.mjs'
 import { create, dispose, fork, idle, prompt, promptStart, resume, spawn, wait } from './sessions.mjs'
-import { envEntry, jobOutput, tool } from './tools.mjs'
+import { envEntry, jobOutput, tool, tools } from './tools.mjs'
 
 export const operations = {
   create,
@@ -18,6 +18,7 @@ export const operations = {
   idle,
   dispose,
   tool,
+  tools,
   job_output: jobOutput,
   env_entry: envEntry,
   register,

@@ -1,4 +1,4 @@
-//! Operations that run a tool or a command without a model: `tool`, `job_output`, `env_entry`.
+//! Operations that run a tool or a command without a model: `tool`, `tools`, `job_output`, `env_entry`.
 //! Called by the interpreter. Must never add an agent to a call that asked for none.
 
 import { within } from './deadline.mjs'
@@ -9,6 +9,12 @@ export async function tool(op, room) {
   const result = await within(op, call(op.name, op.arguments ?? {}, op.session, room), () => `${op.name} running`)
   if (op.as !== undefined) keep(room.jobs, 'job', op.as, { id: result.value?.jobId, session: op.session })
   return result
+}
+
+/** `tools {calls: [{name, arguments}], session?}`: several at once, dispatched before any of them is answered. */
+export async function tools(op, room) {
+  const calls = op.calls.map(({ name, arguments: args }) => call(name, args ?? {}, op.session, room))
+  return within(op, Promise.all(calls), () => `${calls.length} calls running`)
 }
 
 /** `job_output {job}`: wait for the background job that a `tool` operation started under that name. */

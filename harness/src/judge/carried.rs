@@ -167,20 +167,30 @@ fn asked(reading: &Reading<'_>) -> Vec<Asked> {
     asked
 }
 
-/// Tools that a driver called without a model.
+/// Tools that a driver called without a model: by a `tool` operation, or several by `tools`.
 fn driven(reading: &Reading<'_>) -> Vec<String> {
     let prefixes = prefixes(reading);
-    let launches = reading.run.launches.values();
-    launches
-        .flat_map(|launch| launch.ops.iter().flatten())
-        .filter_map(|op| {
-            let name = op.rest.get("name")?.as_str()?;
-            prefixes
-                .iter()
-                .find_map(|prefix| name.strip_prefix(prefix.as_str()))
-        })
-        .map(str::to_owned)
-        .collect()
+    let ops = reading
+        .run
+        .launches
+        .values()
+        .flat_map(|launch| launch.ops.iter().flatten());
+    ops.flat_map(|op| {
+        let several = op.rest.get("calls").and_then(toml::Value::as_array);
+        let several = several.into_iter().flatten();
+        op.rest
+            .get("name")
+            .into_iter()
+            .chain(several.filter_map(|call| call.get("name")))
+    })
+    .filter_map(toml::Value::as_str)
+    .filter_map(|name| {
+        prefixes
+            .iter()
+            .find_map(|prefix| name.strip_prefix(prefix.as_str()))
+    })
+    .map(str::to_owned)
+    .collect()
 }
 
 #[cfg(test)]

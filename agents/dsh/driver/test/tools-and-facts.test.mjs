@@ -22,6 +22,18 @@ test('a tool call carries that session agent, or none at all', async () => {
   assert.deepEqual(value, { isError: true, text: '', value: undefined, error: { message: 'm' } })
 })
 
+test('the calls of one operation are all dispatched before the first is answered', async () => {
+  const calls = []
+  let answer
+  const gate = new Promise((resolve) => (answer = resolve))
+  const room = stubRoom({ tools: { execute: async (call) => (calls.push(call.name), await gate, { isError: false, content: [] }) } })
+  await run(room, { op: 'create', session: 'a', id: 'one' })
+  const outcome = run(room, { op: 'tools', session: 'a', calls: [{ name: 'x' }, { name: 'y', arguments: { n: 1 } }] })
+  assert.deepEqual(calls, ['x', 'y'])
+  answer()
+  assert.equal((await outcome).length, 2)
+})
+
 test('job_output asks for the job that the named call started, with the same agent', async () => {
   const calls = []
   const room = stubRoom({ tools: { execute: async (call) => (calls.push(call), { isError: false, content: [], value: { jobId: 'job-7' } }) } })
