@@ -168,6 +168,7 @@ async fn look(subject: &Subject) -> Result<Map, Refusal> {
         model: &model,
         plumb: &plumb,
         dialect: &dialect,
+        callers_keys: &[],
         tap: Tapping::Off,
         root: root.path().join("s0"),
         evidence: evidence.clone(),

@@ -28,6 +28,7 @@ pub(crate) fn main(verb: Hidden) -> ExitCode {
         Hidden::Supervise => supervisor::main()
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| error.to_string()),
+        Hidden::Enclosed { floor, run } => return crate::enclosed::main(floor.as_deref(), &run),
         Hidden::Tap { dir, command } => tap::main(&Tap {
             dir,
             name: None,

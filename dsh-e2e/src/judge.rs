@@ -8,12 +8,13 @@ use harness::evidence::Evidence;
 use harness::exit::Exit;
 use harness::judge::{BuildFacts, judge};
 use harness::plan::{self, Subject};
-use harness::report::{json_report, page};
+use harness::report::{Account, Judged, page};
 use harness::scenario;
 use harness::verdict::{Standing, Verdict};
 
 use crate::cli::{JudgeFormat, JudgeOptions};
 use crate::refusal::Refusal;
+use crate::run::reports::Kind;
 
 /// Judges every scenario whose evidence lies below the folder.
 pub(crate) fn main(options: &JudgeOptions) -> Result<Exit, Refusal> {
@@ -30,21 +31,27 @@ pub(crate) fn main(options: &JudgeOptions) -> Result<Exit, Refusal> {
             exit: Exit::NothingChecked,
         });
     }
-    let mut verdicts = Vec::new();
-    for folder in &folders {
-        verdicts.push(again(folder)?);
+    let mut account = Account::default();
+    for folder in folders {
+        account.judged.push(Judged {
+            verdict: again(&folder)?,
+            wall: None,
+            folder,
+        });
     }
     let text = match options.format {
-        JudgeFormat::Plain => verdicts.iter().map(page).collect::<String>(),
-        JudgeFormat::Json => format!("{:#}\n", json_report(&verdicts)),
-        JudgeFormat::Verdict => match verdicts.as_slice() {
-            [verdict] => written(verdict)?,
+        JudgeFormat::Plain => account.verdicts().map(page).collect::<String>(),
+        JudgeFormat::Json => Kind::Json.text(&account)?,
+        JudgeFormat::Junit => Kind::Junit.text(&account)?,
+        JudgeFormat::Github => Kind::Github.text(&account)?,
+        JudgeFormat::Verdict => match account.judged.as_slice() {
+            [judged] => written(&judged.verdict)?,
             _ => {
                 return Err(Refusal::new(
                     format!(
                         "{}: {} scenarios lie here",
                         options.folder.display(),
-                        verdicts.len()
+                        account.judged.len()
                     ),
                     "`--format verdict` wants the folder of one scenario",
                 ));
@@ -54,8 +61,8 @@ pub(crate) fn main(options: &JudgeOptions) -> Result<Exit, Refusal> {
     std::io::stdout()
         .write_all(text.as_bytes())
         .map_err(Refusal::broken)?;
-    let as_expected = verdicts
-        .iter()
+    let as_expected = account
+        .verdicts()
         .all(|verdict| verdict.standing == Standing::AsExpected);
     Ok(if as_expected {
         Exit::AsExpected

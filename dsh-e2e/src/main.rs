@@ -7,6 +7,7 @@ mod check;
 mod cli;
 mod deviations;
 mod doctor;
+mod enclosed;
 mod explain;
 mod hidden;
 mod judge;
@@ -16,6 +17,7 @@ mod plumb_host;
 mod provision;
 mod refusal;
 mod run;
+mod sandbox;
 
 use std::ffi::OsStr;
 use std::io::Write as _;
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
     };
     let exit = match cli.verb {
         Verb::Hidden(verb) => return hidden::main(verb),
+        Verb::Run(options) if options.sandbox => sandbox::main(&options),
         Verb::Run(options) => run::main(&options),
         Verb::List(options) => list::main(&options),
         Verb::Check(options) => check::main(&options),

@@ -3,7 +3,8 @@
 mod drive;
 mod dry;
 mod expect;
-mod guarded;
+pub(crate) mod guarded;
+pub(crate) mod reports;
 pub(crate) mod select;
 
 use std::io::Write as _;
@@ -20,10 +21,10 @@ use harness::plan::{self, Controls, Subject as Planned};
 use harness::plumb::cli::Plumb;
 use harness::plumb::dialect::Dialect;
 use harness::plumb::real::RealPlumb;
-use harness::report::{Plain, json_report};
+use harness::report::{Account, Plain};
 use harness::scenario::Peer;
 use harness::supervise::{Warden, WardenProgram};
-use harness::verdict::{Standing, Verdict};
+use harness::verdict::Standing;
 
 use crate::check::shown;
 use crate::cli::{ControlsOption, RunOptions};
@@ -48,7 +49,7 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
         library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(&error.into()))?;
     let entries = select::select(entries, options)?;
     let asked = expect::Asked::read(&crate::cli::environment())?;
-    let reports = select::reports(&options.reports)?;
+    let reports = reports::read(&options.reports)?;
     let admitted = guarded::admit(options)?;
     if options.dry_run {
         return dry::main(options, &asked, &entries, &reports, &admitted);
@@ -62,18 +63,14 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let subjects = subjects(options)?;
     let results = select::results(&options.out)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
-    let (exit, verdicts) =
+    let (exit, account) =
         runtime.block_on(all(options, &asked, &entries, &subjects, &results, real))?;
-    for report in reports {
-        let text = format!("{:#}\n", json_report(&verdicts));
-        std::fs::write(&report, text)
-            .map_err(|error| Refusal::broken(format!("{}: {error}", report.display())))?;
-    }
+    reports::write(&reports, &account)?;
     Ok(exit)
 }
 
 /// The builds that the options name; the newest when they name none.
-fn names(options: &RunOptions) -> Vec<String> {
+pub(crate) fn names(options: &RunOptions) -> Vec<String> {
     if options.dsh.is_empty() {
         vec!["0.2.1".to_owned()]
     } else {
@@ -81,7 +78,7 @@ fn names(options: &RunOptions) -> Vec<String> {
     }
 }
 
-fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
+pub(crate) fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
     let names = names(options);
     let terms = Terms {
         cache: options.cache.as_deref(),
@@ -115,10 +112,12 @@ async fn all(
     subjects: &[Subject],
     results: &Path,
     real: Option<RealPlumb>,
-) -> Result<(Exit, Vec<Verdict>), Refusal> {
+) -> Result<(Exit, Account), Refusal> {
     let origin = Moment::now();
     let mut plain = Plain::default();
+    let mut account = Account::default();
     let mut tell = |event: &Event| {
+        account.on(event);
         let page = plain.on(event);
         // A reader that has gone does not stop the run; its verdict is in the exit code.
         std::io::stderr().write_all(page.err.as_bytes()).ok();
@@ -171,6 +170,7 @@ async fn all(
         model: &model,
         plumb: &plumbs,
         dialect: &dialect,
+        callers_keys: &crate::cli::keys(),
         no_tap: options.no_tap,
         jobs,
         keep: options.keep,
@@ -178,8 +178,9 @@ async fn all(
     let reviews = reviews(options, &tasks, subjects);
     let outcome = drive::drive_all(tasks, &scene, &mut tell).await;
     model.shutdown().await;
-    let real = plumbs.into_real();
+    // The daemons are given up after the warden has ended the scenarios: a serve that outlives its daemon starts another.
     let closing = warden.close().await.map_err(Refusal::broken)?;
+    let real = plumbs.into_real();
     let is_clean = real.is_none_or(|real| guarded::certify(&real, &mut tell));
     for trouble in &closing.trouble {
         writeln!(std::io::stderr(), "warning: {trouble}").ok();
@@ -203,7 +204,7 @@ async fn all(
     if let Some(told) = told {
         std::io::stdout().write_all(told.as_bytes()).ok();
     }
-    Ok((exit, outcome.verdicts))
+    Ok((exit, account))
 }
 
 /// What is wrong with the reviewed deviations of the builds that are driven.

@@ -33,6 +33,20 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// The end that a number stands for, where one of our own programs ended so.
+    pub fn of_number(number: u8) -> Self {
+        match number {
+            0 => Self::AsExpected,
+            1 => Self::Unexpected,
+            2 => Self::Refused,
+            4 => Self::NothingChecked,
+            129.. => Self::Signalled(number - 128),
+            _ => Self::Broken,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.number())

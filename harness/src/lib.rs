@@ -7,6 +7,7 @@ pub mod agent;
 pub mod clock;
 pub mod contract;
 pub mod drive;
+pub mod enclosure;
 pub mod event;
 pub mod evidence;
 pub mod exit;

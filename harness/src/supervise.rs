@@ -17,7 +17,7 @@ mod ending;
 mod launched;
 mod namespace;
 mod output;
-mod reap;
+pub(crate) mod reap;
 mod runner;
 mod scope;
 mod ward;

@@ -27,6 +27,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) model: &'a dyn ModelHost,
     pub(crate) plumb: &'a dyn PlumbHost,
     pub(crate) dialect: &'a Dialect,
+    pub(crate) callers_keys: &'a [String],
     pub(crate) no_tap: bool,
     pub(crate) jobs: usize,
     pub(crate) keep: Keep,
@@ -169,6 +170,7 @@ async fn carry(task: &Task, scene: &Scene<'_>) -> Result<(u64, Verdict), String>
         model: scene.model,
         plumb: scene.plumb,
         dialect: scene.dialect,
+        callers_keys: scene.callers_keys,
         tap: if scene.no_tap {
             Tapping::Off
         } else {

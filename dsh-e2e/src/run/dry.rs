@@ -4,7 +4,7 @@
 //! stands in angle brackets.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use harness::agent::dsh::{Build, Cache, Surroundings, find};
 use harness::exit::Exit;
@@ -13,6 +13,7 @@ use harness::library::Entry;
 use harness::plumb::debug_daemons;
 use harness::plumb::dialect::{Dialect, OWNER, TokenBy};
 
+use super::reports::Report;
 use super::{Task, guarded, names, peers, tasks};
 use crate::cli::{RunOptions, environment};
 use crate::refusal::Refusal;
@@ -29,7 +30,7 @@ pub(crate) fn main(
     options: &RunOptions,
     asked: &super::expect::Asked,
     entries: &[Entry],
-    reports: &[PathBuf],
+    reports: &[Report],
     admitted: &Admitted,
 ) -> Result<Exit, Refusal> {
     let unknown = |error: String| Refusal::new(error, "name a pinned build with `--dsh BUILD`");
@@ -176,7 +177,7 @@ fn commands(admitted: &Admitted, root: &Path) -> Commands {
 fn own(
     options: &RunOptions,
     out: &Path,
-    reports: &[PathBuf],
+    reports: &[Report],
     root: &Path,
 ) -> Result<Vec<String>, Refusal> {
     let cache = match &options.cache {
@@ -192,7 +193,8 @@ fn own(
         format!("{}/latest", out.display()),
         format!("{}/js/ (the plugins)", root.display()),
     ];
-    lines.extend(reports.iter().map(|report| report.display().to_string()));
+    let files = reports.iter().filter_map(Report::file);
+    lines.extend(files.map(|file| file.display().to_string()));
     Ok(lines)
 }
 

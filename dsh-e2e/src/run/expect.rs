@@ -12,6 +12,7 @@ use harness::report::page;
 use harness::verdict::{Class, Outcome, Standing, Verdict};
 use regex::Regex;
 
+use crate::cli::E2E;
 use crate::refusal::Refusal;
 
 /// The line that a run has to fail by.
@@ -39,6 +40,13 @@ impl Asked {
             let value = environment.get(&OsString::from(name))?.to_str()?;
             (!value.is_empty()).then_some(value)
         };
+        let mut names = environment.keys().filter_map(|name| name.to_str());
+        if let Some(name) = names.find(|name| name.starts_with("E2E_") && !E2E.contains(name)) {
+            return Err(Refusal::new(
+                format!("{name} is set, and no such variable is known"),
+                format!("there are: {}", E2E.join(", ")),
+            ));
+        }
         let pattern = value("E2E_EXPECT_FAIL_MATCH")
             .map(|text| {
                 Regex::new(text).map_err(|error| {
@@ -67,6 +75,14 @@ impl Asked {
                 ));
             }
         };
+        for name in ["E2E_SIGNAL_RUNNER", "E2E_SIGNAL_AFTER_MS"] {
+            if value(name).is_some() {
+                return Err(Refusal::new(
+                    format!("{name} is set, and nobody is there to signal this run"),
+                    "add `--sandbox`, or use container/e2e: they signal the run that they keep",
+                ));
+            }
+        }
         let mut off = Vec::new();
         for (name, option) in [
             ("E2E_RESUME_PROOF", "resumeProof"),

@@ -1,4 +1,4 @@
-//! What a run is about: scenarios by pattern, further reports, folders for results and for the scenarios.
+//! What a run is about: scenarios by pattern, folders for results and for the scenarios.
 
 use std::path::{Path, PathBuf};
 
@@ -50,20 +50,6 @@ fn set(patterns: &[&String]) -> Result<GlobSet, Refusal> {
         builder.add(glob);
     }
     builder.build().map_err(Refusal::broken)
-}
-
-/// Files for further reports.
-pub(crate) fn reports(stated: &[String]) -> Result<Vec<PathBuf>, Refusal> {
-    stated
-        .iter()
-        .map(|report| match report.split_once('=') {
-            Some(("json", file)) if !file.is_empty() => Ok(PathBuf::from(file)),
-            _ => Err(Refusal::new(
-                format!("--report {report}: no such report"),
-                "write `--report json=FILE`",
-            )),
-        })
-        .collect()
 }
 
 /// Names the folder for this run's evidence and points `latest` at it. It is made with its first file.

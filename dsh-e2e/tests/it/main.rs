@@ -5,6 +5,7 @@
     reason = "what a test cannot do without ends it on the spot"
 )]
 
+mod container;
 mod documents;
 mod ends;
 mod explain;
@@ -15,5 +16,6 @@ mod pins;
 mod red_control;
 mod refusals;
 mod room;
+mod sandbox;
 mod tripwire;
 mod world;

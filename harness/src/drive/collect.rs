@@ -6,9 +6,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{NOTE_CLIENT, PlumbProgram};
+use super::{NOTE_CLIENT, PlumbProgram, searched};
 use crate::clock::Moment;
 use crate::evidence::facts::Facts;
+use crate::evidence::secrets::SecretKind;
 use crate::evidence::session;
 use crate::evidence::{Folder, FolderError, Pin};
 use crate::plumb::{daemon_log, records};
@@ -42,7 +43,10 @@ pub(super) fn collect(
         plumbs(sources, plumb, facts, folder)?;
     }
     timeline(sources, folder)?;
+    searched::search(facts, sources.stage, folder);
+    facts.looked_for = folder.known();
     facts.hidden_in.clone_from(folder.hidden_in());
+    facts.not_hidden = folder.residue();
     folder.json("facts.json", facts)
 }
 
@@ -96,7 +100,7 @@ fn learn_text(text: &str, folder: &mut Folder) {
                 .take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
                 .collect();
             if value.len() >= 20 {
-                folder.hide(&value);
+                folder.hide(SecretKind::ResumeProof, &value);
             }
         }
     }
@@ -108,7 +112,9 @@ fn learn(value: &Value, folder: &mut Folder) {
         Value::Object(map) => {
             for (key, value) in map {
                 match value {
-                    Value::String(text) if SECRET_KEYS.contains(&key.as_str()) => folder.hide(text),
+                    Value::String(text) if SECRET_KEYS.contains(&key.as_str()) => {
+                        folder.hide(SecretKind::ResumeProof, text);
+                    }
                     _ => learn(value, folder),
                 }
             }
@@ -169,10 +175,8 @@ fn caught(sources: &Sources<'_>, folder: &mut Folder) -> Result<(), FolderError>
                 .extension()
                 .is_some_and(|kind| kind == "json")
             {
-                folder.text(
-                    &format!("{sub}/{name}"),
-                    &read(&caught.join(sub).join(&name)),
-                )?;
+                let text = searched::without_strangers(&caught.join(sub).join(&name));
+                folder.text(&format!("{sub}/{name}"), &text)?;
             }
         }
     }

@@ -10,6 +10,7 @@ mod fact;
 mod host;
 mod note;
 mod progress;
+mod searched;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ pub use note::{Leave, NOTE_CLIENT, NoteError, leave};
 use crate::agent::dsh::{Build, Installed};
 use crate::clock::Moment;
 use crate::evidence::facts::Facts;
+use crate::evidence::secrets::SecretKind;
 use crate::evidence::{Folder, FolderError};
 use crate::gate::pause;
 use crate::plan::{self, Run, Vocabulary};
@@ -69,6 +71,8 @@ pub struct Setting<'a> {
     pub plumb: &'a dyn PlumbHost,
     /// How plumb's assumed parts are spoken.
     pub dialect: &'a Dialect,
+    /// Keys in the caller's environment, which are to be found nowhere.
+    pub callers_keys: &'a [String],
     /// Whether plumb's frames are written down.
     pub tap: Tapping,
     /// Root of this scenario's own folders.
@@ -137,7 +141,7 @@ pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError>
     let supervisor = setting.warden.supervisor(&name)?;
     let mut live = open(run, setting, supervisor).await?;
     if let Some((_, token)) = &live.namespace {
-        folder.hide(token.expose());
+        folder.hide(SecretKind::NamespaceToken, token.expose());
     }
     let outcome = follow(&mut live).await;
     if let Err(error) = &outcome {
@@ -159,6 +163,8 @@ pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError>
         wall_us: live.facts.wall_us,
         cpu_us: live.facts.cpu_us,
     };
+    let variable = &setting.build.profile.key_var;
+    searched::learn_keys(&live.facts, variable, setting.callers_keys, &mut folder);
     folder.text("scenario.toml", setting.text)?;
     folder.text("again.txt", &format!("{}\n", setting.again))?;
     let sources = collect::Sources {

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::secrets::Count;
+
 /// What the harness knows of one run of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,9 +42,16 @@ pub struct Facts {
     pub stray: Vec<String>,
     /// Whether the scenario's own limit ended it.
     pub limit_hit: bool,
-    /// Files of the evidence in which a secret stood, and how many different ones.
+    /// How many secrets of each sort were looked for.
     #[serde(default)]
-    pub hidden_in: BTreeMap<String, usize>,
+    pub looked_for: Count,
+    /// Where a secret stood, and how many different ones of each sort: files of the evidence, the words and the
+    /// environment of a launch (`argv/NAME`, `env/NAME`), and files below the scenario's root (`root/…`).
+    #[serde(default)]
+    pub hidden_in: BTreeMap<String, Count>,
+    /// Files of the evidence in which a secret was left on the disk.
+    #[serde(default)]
+    pub not_hidden: Vec<String>,
     /// Whether plumb's frames were not written down.
     #[serde(default)]
     pub untapped: bool,

@@ -3,7 +3,7 @@
 //! Called by `drive`. The folder is private (0700) and raw but for that; a name in use is never overwritten in part:
 //! each file is written aside and renamed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -13,21 +13,20 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::secrets::{Count, SecretKind, Secrets};
+
 /// How much one scenario's evidence may hold (design: 8 MiB); a longer text keeps its head and its tail.
 const LIMIT: usize = 8 << 20;
 
 /// How much of a text that is too long is kept at each end.
 const END: usize = 256 << 10;
 
-/// What stands in the place of a secret.
-const HIDDEN: &str = "…";
-
 /// The evidence folder of one run of one scenario.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    secrets: BTreeSet<String>,
-    hidden_in: BTreeMap<String, usize>,
+    secrets: Secrets,
+    hidden_in: BTreeMap<String, Count>,
     left: usize,
 }
 
@@ -61,7 +60,7 @@ impl Folder {
             .map_err(failed)?;
         Ok(Self {
             path: path.to_owned(),
-            secrets: BTreeSet::new(),
+            secrets: Secrets::default(),
             hidden_in: BTreeMap::new(),
             left: LIMIT,
         })
@@ -73,15 +72,56 @@ impl Folder {
     }
 
     /// Adds a value that must never be written.
-    pub fn hide(&mut self, secret: &str) {
-        if !secret.is_empty() {
-            self.secrets.insert(secret.to_owned());
+    pub fn hide(&mut self, kind: SecretKind, secret: &str) {
+        self.secrets.learn(kind, secret);
+    }
+
+    /// How many secrets of each sort are known.
+    pub fn known(&self) -> Count {
+        self.secrets.known()
+    }
+
+    /// Where secrets stood, and how many different ones.
+    pub fn hidden_in(&self) -> &BTreeMap<String, Count> {
+        &self.hidden_in
+    }
+
+    /// Searches a text that is not written, or not under this name.
+    pub fn search(&mut self, name: &str, text: &str) {
+        let found = self.secrets.standing_in(text);
+        if !found.is_empty() {
+            let at = self.hidden_in.entry(name.to_owned()).or_default();
+            for (kind, times) in found {
+                let most = at.entry(kind).or_default();
+                *most = times.max(*most);
+            }
         }
     }
 
-    /// The files in which a secret would have stood, and how many different ones.
-    pub fn hidden_in(&self) -> &BTreeMap<String, usize> {
-        &self.hidden_in
+    /// Reads everything back from the disk and names the files in which a secret stands after all.
+    pub fn residue(&self) -> Vec<String> {
+        let mut left = Vec::new();
+        let mut folders = vec![self.path.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let bytes = fs::read(&path).unwrap_or_default();
+                if !self
+                    .secrets
+                    .standing_in(&String::from_utf8_lossy(&bytes))
+                    .is_empty()
+                {
+                    let name = path.strip_prefix(&self.path).unwrap_or(&path);
+                    left.push(name.display().to_string());
+                }
+            }
+        }
+        left.sort();
+        left
     }
 
     /// Writes a text under a relative name.
@@ -91,12 +131,8 @@ impl Folder {
             path: path.clone(),
             source,
         };
-        let found = self.secrets.iter().filter(|secret| text.contains(*secret));
-        let found = found.count();
-        if found > 0 {
-            self.hidden_in.insert(name.to_owned(), found);
-        }
-        let mut text = self.redacted(text);
+        self.search(name, text);
+        let mut text = self.secrets.freed(text);
         if text.len() > self.left.max(2 * END) {
             text = shortened(&text);
         }
@@ -163,12 +199,6 @@ impl Folder {
         }
         self.lines(name, &kept)
     }
-
-    fn redacted(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| {
-            text.replace(secret.as_str(), HIDDEN)
-        })
-    }
 }
 
 /// The first 16 hex digits of a text's SHA-256.
@@ -195,16 +225,35 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{END, Folder};
+    use super::{END, Folder, SecretKind};
 
     #[test]
     fn a_secret_is_replaced_wherever_it_stands() {
         let root = tempfile::tempdir().unwrap();
         let mut folder = Folder::create(&root.path().join("run")).unwrap();
-        folder.hide("nst-secret");
+        folder.hide(SecretKind::NamespaceToken, "nst-secret");
         folder.text("stderr", "a nst-secret b nst-secret").unwrap();
         let text = std::fs::read_to_string(root.path().join("run/stderr")).unwrap();
         assert_eq!(text, "a … b …");
+        assert_eq!(
+            folder.hidden_in()["stderr"],
+            [(SecretKind::NamespaceToken, 1)].into()
+        );
+        assert_eq!(folder.residue(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_secret_that_got_round_the_writer_is_found_on_the_disk() {
+        let root = tempfile::tempdir().unwrap();
+        let mut folder = Folder::create(&root.path().join("run")).unwrap();
+        folder.hide(SecretKind::ModelKey, "sk-secret");
+        std::fs::create_dir(root.path().join("run/launch")).unwrap();
+        std::fs::write(
+            root.path().join("run/launch/core"),
+            b"\xff\x00sk-secret\xfe",
+        )
+        .unwrap();
+        assert_eq!(folder.residue(), ["launch/core"]);
     }
 
     #[test]

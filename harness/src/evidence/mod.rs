@@ -7,6 +7,7 @@ pub mod facts;
 mod folder;
 pub mod model;
 mod read;
+pub mod secrets;
 pub mod session;
 pub mod tap;
 

@@ -250,9 +250,11 @@ fn tap(file: String, records: Vec<Record>) -> Tap {
         file,
         words: Vec::new(),
         env: BTreeMap::new(),
+        env_names: Vec::new(),
         started_us: 0,
         frames: Vec::new(),
         noise: Vec::new(),
+        masked: false,
         exit: None,
     };
     for record in records {
@@ -260,9 +262,11 @@ fn tap(file: String, records: Vec<Record>) -> Tap {
             Record::Start(start) => {
                 tap.started_us = start.t_us.0;
                 tap.words = start.argv.into_iter().skip(1).collect();
+                tap.env_names = start.env_names;
                 tap.env = start.env;
             }
             Record::Frame(frame) => {
+                tap.masked |= frame.masked;
                 let direction = match frame.dir {
                     record::Direction::C2s => Direction::ToServer,
                     record::Direction::S2c => Direction::ToClient,

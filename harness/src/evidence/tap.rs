@@ -31,12 +31,16 @@ pub struct Tap {
     pub words: Vec<String>,
     /// Its variables that matter here; the token's value is hidden.
     pub env: std::collections::BTreeMap<String, String>,
+    /// The name of every variable that it had.
+    pub env_names: Vec<String>,
     /// When it started.
     pub started_us: u64,
     /// Its frames, in order.
     pub frames: Vec<Frame>,
     /// Lines of its standard output that are no JSON.
     pub noise: Vec<String>,
+    /// Whether the namespace's token stood in one of its lines.
+    pub masked: bool,
     /// How it ended, once it has.
     pub exit: Option<crate::supervise::notice::Status>,
 }

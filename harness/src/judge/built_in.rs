@@ -19,6 +19,7 @@ pub(super) fn findings(reading: &Reading<'_>) -> Vec<Finding> {
         ("route", route(reading)),
         ("timeline", timeline(reading)),
         ("empty", empty(reading)),
+        ("kept", super::kept::kept(reading)),
     ];
     if reading.run.needs_plumb() {
         judged.push(("namespace", namespace(reading)));

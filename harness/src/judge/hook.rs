@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::calls;
 use super::context::{Judged, Reading};
 use super::plumb::is_minted_for;
+use crate::evidence::secrets::{Count, SecretKind};
 use crate::evidence::tap::{Direction, Tap};
 use crate::scenario::{Hook, Secrets};
 use crate::verdict::Class;
@@ -121,7 +122,11 @@ pub(super) fn secrets(wanted: &Secrets, reading: &Reading<'_>) -> Judged {
     // The timeline repeats the wires.
     let is_wire = |file: &str| file.starts_with("mcp/") || file == "timeline.jsonl";
     let most = found.iter().filter(|(file, _)| file.starts_with("mcp/"));
-    let most = most.map(|(_, count)| *count).sum::<usize>();
+    let proofs = |count: &Count| {
+        let proofs = count.get(&SecretKind::ResumeProof);
+        proofs.copied().unwrap_or_default()
+    };
+    let most = most.map(|(_, count)| proofs(count)).sum::<usize>();
     if most < wanted.at_least {
         return Judged::unobserved(format!(
             "{most} secrets stood on plumb's wires, at least {} expected: nothing was there to be kept",
@@ -129,6 +134,10 @@ pub(super) fn secrets(wanted: &Secrets, reading: &Reading<'_>) -> Judged {
         ));
     }
     for (file, count) in found.iter().filter(|(file, _)| !is_wire(file)) {
+        let count = proofs(count);
+        if count == 0 {
+            continue;
+        }
         judged.fail(Class::Leaked, format!("{count} secrets stood in {file}"));
     }
     judged

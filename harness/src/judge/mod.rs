@@ -10,6 +10,7 @@ mod deviation;
 mod environment;
 mod header;
 mod hook;
+mod kept;
 mod log;
 mod model;
 mod outcome;
@@ -31,7 +32,7 @@ use crate::scenario::Expect;
 use crate::verdict::{Class, Finding, Outcome, Verdict};
 
 /// Checks that every scenario has without stating them.
-pub const BUILT_IN: [&str; 10] = [
+pub const BUILT_IN: [&str; 11] = [
     "exit",
     "boot",
     "mounted",
@@ -39,13 +40,14 @@ pub const BUILT_IN: [&str; 10] = [
     "route",
     "timeline",
     "empty",
+    "kept",
     "namespace",
     "carried",
     "canaries",
 ];
 
 /// The clauses that they prove.
-pub const BUILT_IN_CLAUSES: [(&str, &[&str]); 10] = [
+pub const BUILT_IN_CLAUSES: [(&str, &[&str]); 11] = [
     ("exit", &["RUN-8"]),
     ("boot", &["RUN-8"]),
     ("mounted", &["RUN-8"]),
@@ -53,6 +55,7 @@ pub const BUILT_IN_CLAUSES: [(&str, &[&str]); 10] = [
     ("route", &["RUN-13"]),
     ("timeline", &["RUN-8"]),
     ("empty", &["RUN-7"]),
+    ("kept", &["RUN-3", "RUN-13"]),
     ("namespace", &["RUN-3", "RUN-5"]),
     ("carried", &["PLUG-14"]),
     ("canaries", &["ENV-8"]),
@@ -80,6 +83,8 @@ pub struct BuildFacts {
     pub event_types: Vec<String>,
     /// Types of rows that pack others, and may be there.
     pub packed_types: Vec<String>,
+    /// The variable that gives it the model's key.
+    pub key_var: String,
     /// Clauses that the build cannot show.
     pub not_applicable: Vec<NotApplicable>,
     /// Clauses that the build is known to break.
@@ -118,6 +123,7 @@ impl BuildFacts {
             tool_pins,
             event_types: facts.log.event_types.clone(),
             packed_types: facts.log.packed_types.clone(),
+            key_var: build.profile.key_var.clone(),
             not_applicable: build
                 .not_applicable
                 .iter()

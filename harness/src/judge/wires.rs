@@ -51,9 +51,11 @@ pub(super) fn process(words: &[&str]) -> Tap {
         file: "mcp/00.jsonl".into(),
         words: words.iter().map(|word| (*word).to_owned()).collect(),
         env: std::collections::BTreeMap::new(),
+        env_names: Vec::new(),
         started_us: 0,
         frames: Vec::new(),
         noise: Vec::new(),
+        masked: false,
         exit: None,
     }
 }

@@ -177,15 +177,7 @@ impl Dialect {
     /// Reads what the list says of namespace `id`.
     pub fn read_standing(&self, answer: &[u8], id: &str) -> Result<Standing, Unreadable> {
         let answer = parse(answer)?;
-        let rows = answer
-            .pointer(&self.list_rows)
-            .and_then(serde_json::Value::as_array)
-            .ok_or_else(|| Unreadable::Missing {
-                want: "array",
-                pointer: self.list_rows.clone(),
-                shape: shape(&answer),
-            })?;
-        for row in rows {
+        for row in self.rows(&answer)? {
             if text_at(row, "id", &self.row_id)? != id {
                 continue;
             }
@@ -197,6 +189,35 @@ impl Dialect {
             });
         }
         Ok(Standing::Unlisted)
+    }
+
+    /// Reads the ids of the namespaces that are not over.
+    pub fn read_active(&self, answer: &[u8]) -> Result<Vec<String>, Unreadable> {
+        let answer = parse(answer)?;
+        let mut active = Vec::new();
+        for row in self.rows(&answer)? {
+            if !self
+                .revoked
+                .contains(&text_at(row, "state", &self.row_state)?)
+            {
+                active.push(text_at(row, "id", &self.row_id)?);
+            }
+        }
+        Ok(active)
+    }
+
+    fn rows<'a>(
+        &self,
+        answer: &'a serde_json::Value,
+    ) -> Result<&'a Vec<serde_json::Value>, Unreadable> {
+        answer
+            .pointer(&self.list_rows)
+            .and_then(serde_json::Value::as_array)
+            .ok_or_else(|| Unreadable::Missing {
+                want: "array",
+                pointer: self.list_rows.clone(),
+                shape: shape(answer),
+            })
     }
 }
 

@@ -1,11 +1,13 @@
-//! The report as JSON: every verdict, and how many were as expected.
+//! The report as JSON: every verdict, how many were as expected, and what went wrong beside them.
 
 use serde_json::{Value, json};
 
+use super::account::Account;
 use crate::verdict::{Outcome, Standing, Verdict};
 
 /// The whole report.
-pub fn json_report(verdicts: &[Verdict]) -> Value {
+pub fn json_report(account: &Account) -> Value {
+    let verdicts: Vec<&Verdict> = account.verdicts().collect();
     let as_expected = verdicts
         .iter()
         .filter(|one| one.standing == Standing::AsExpected)
@@ -27,6 +29,7 @@ pub fn json_report(verdicts: &[Verdict]) -> Value {
             "not_applicable": count(Outcome::NotApplicable),
             "deviates": count(Outcome::Deviates),
         },
+        "troubles": account.troubles,
         "verdicts": verdicts,
     })
 }

@@ -9,6 +9,7 @@
 
 use std::fmt::Write as _;
 
+use super::stem;
 use crate::event::Event;
 use crate::guard::certificate::Certificate;
 use crate::verdict::{Class, Outcome, Standing, Verdict};
@@ -33,11 +34,6 @@ pub struct Page {
     pub out: String,
     /// For standard error: how the run goes.
     pub err: String,
-}
-
-/// The name that reports print for a run: the last part of its path.
-fn stem(scenario: &str) -> &str {
-    scenario.rsplit_once('/').map_or(scenario, |(_, stem)| stem)
 }
 
 /// The lines of one verdict.

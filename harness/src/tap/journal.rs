@@ -199,7 +199,7 @@ impl Pages {
                 while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
                     self.lines[direction as usize].push(&rest[..end]);
                     let frame = self.lines[direction as usize].finish(direction, at);
-                    self.put(&Record::Frame(frame), batch);
+                    self.put(&Record::Frame(self.marked(frame)), batch);
                     rest = &rest[end + 1..];
                 }
                 self.lines[direction as usize].push(rest);
@@ -240,7 +240,16 @@ impl Pages {
                 partial: true,
                 ..line.finish(direction, at)
             };
-            self.put(&Record::Frame(frame), batch);
+            self.put(&Record::Frame(self.marked(frame)), batch);
+        }
+    }
+
+    /// The frame, which says of itself whether the token has to be taken out of it.
+    fn marked(&self, frame: Frame) -> Frame {
+        let spelt = serde_json::Value::from(frame.text.as_str()).to_string();
+        Frame {
+            masked: self.token.is_in(&spelt),
+            ..frame
         }
     }
 

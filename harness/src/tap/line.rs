@@ -61,6 +61,7 @@ impl Line {
             t_us,
             text,
             lossy,
+            masked: false,
             partial: false,
             cut,
         }

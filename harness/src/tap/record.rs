@@ -67,6 +67,9 @@ pub struct Frame {
     /// Whether bytes that are no UTF-8 were replaced in `text`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lossy: bool,
+    /// Whether the token stood in `text`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub masked: bool,
     /// Whether the stream ended before the line did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,

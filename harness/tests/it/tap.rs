@@ -172,6 +172,7 @@ fn the_start_tells_names_and_few_values_and_no_token_is_anywhere() {
         frames(&journal, Direction::Err)[0].text,
         "{\"token\":\"…\"}"
     );
+    assert!(frames(&journal, Direction::Err)[0].masked);
     let whole = std::fs::read_dir(dir.path())
         .unwrap()
         .next()
