@@ -10,6 +10,7 @@ mod doctor;
 mod enclosed;
 mod explain;
 mod hidden;
+mod installed;
 mod judge;
 mod list;
 mod model_host;

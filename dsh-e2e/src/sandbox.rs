@@ -19,8 +19,11 @@ use harness::exit::Exit;
 use harness::guard::Admitted;
 
 use crate::cli::{RunOptions, environment, words};
+use crate::installed;
+use crate::provision::Subject;
 use crate::refusal::Refusal;
-use crate::run::{guarded, reports, subjects};
+use crate::run::subjects::{names, subjects};
+use crate::run::{guarded, reports};
 
 /// util-linux's program, and the namespaces: user, with this user as root; mount; process; network; interprocess;
 /// host name is left alone.
@@ -44,7 +47,9 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
         .prefix("dse-box-")
         .tempdir()
         .map_err(Refusal::broken)?;
-    let floor = floor(options, &admitted, base.path())?;
+    let subjects = subjects(options)?;
+    let floor = floor(options, &admitted, &subjects, base.path())?;
+    let found = found(options, &subjects)?;
     let program = std::env::current_exe().map_err(Refusal::broken)?;
     let floor = serde_json::to_string(&floor).map_err(Refusal::broken)?;
     let mut command = Command::new(UNSHARE[0]);
@@ -53,12 +58,17 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
         .arg("--")
         .arg(&program)
         .args(["enclosed", "--floor", &floor, "--"])
-        .args(inner_words(options))
+        .args(inner_words(options, &found))
         .stdin(Stdio::piped())
         // A terminal's signals come here alone, and from here through the pipe.
         .process_group(0);
     for name in ACCOUNT {
         command.env_remove(name);
+    }
+    if let (Some(_), [(_, executable), ..]) =
+        (environment().get(OsStr::new("DSH_BIN")), found.as_slice())
+    {
+        command.env("DSH_BIN", executable);
     }
     let child = command.spawn().map_err(Refusal::broken)?;
     let exit = outlast(child).map_err(Refusal::broken)?;
@@ -113,11 +123,34 @@ fn hindrances() -> String {
     }
 }
 
-/// The words of the same run, inside: what needs a network was done outside.
-fn inner_words(options: &RunOptions) -> Vec<OsString> {
+/// What was asked for and is no pinned build, and where it really lies: links to it are not there inside.
+fn found(options: &RunOptions, subjects: &[Subject]) -> Result<Vec<(String, PathBuf)>, Refusal> {
+    let mut found = Vec::new();
+    for (name, subject) in names(options)?.into_iter().zip(subjects) {
+        if installed::is_meant(&name) {
+            let real = std::fs::canonicalize(&subject.installed.executable);
+            found.push((name, real.map_err(Refusal::broken)?));
+        }
+    }
+    Ok(found)
+}
+
+/// The words of the same run, inside: what needs a network was done outside, and what was found there has its path.
+fn inner_words(options: &RunOptions, found: &[(String, PathBuf)]) -> Vec<OsString> {
+    let inner = |word: OsString| {
+        let named = |(name, _): &&(String, PathBuf)| {
+            word == OsStr::new(name) || word == *format!("--dsh={name}")
+        };
+        match found.iter().find(named) {
+            Some((name, path)) if word == OsStr::new(name) => path.clone().into_os_string(),
+            Some((_, path)) => format!("--dsh={}", path.display()).into(),
+            None => word,
+        }
+    };
     let mut words: Vec<OsString> = words()
         .into_iter()
         .filter(|word| word != OsStr::new("--sandbox"))
+        .map(inner)
         .collect();
     if !options.offline {
         words.push("--offline".into());
@@ -126,7 +159,12 @@ fn inner_words(options: &RunOptions) -> Vec<OsString> {
 }
 
 /// What the run needs of the files outside. It makes the results folder, and nothing else.
-fn floor(options: &RunOptions, admitted: &Admitted, base: &Path) -> Result<Floor, Refusal> {
+fn floor(
+    options: &RunOptions,
+    admitted: &Admitted,
+    subjects: &[Subject],
+    base: &Path,
+) -> Result<Floor, Refusal> {
     let env = environment();
     let named = |name: &str| {
         let value = env.get(OsStr::new(name)).filter(|value| !value.is_empty());
@@ -157,8 +195,11 @@ fn floor(options: &RunOptions, admitted: &Admitted, base: &Path) -> Result<Floor
         &std::env::current_exe().map_err(Refusal::broken)?,
         Access::Read,
     )?;
-    for subject in subjects(options)? {
+    for subject in subjects {
         keep(&subject.installed.folder, Access::Read)?;
+        for dir in &subject.installed.path_dirs {
+            keep(dir, Access::Read)?;
+        }
     }
     let cache = match &options.cache {
         Some(at) => Cache::at(at),

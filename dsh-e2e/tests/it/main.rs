@@ -11,6 +11,7 @@ mod ends;
 mod explain;
 mod guard;
 mod host_daemon;
+mod installed;
 mod main_job;
 mod pins;
 mod red_control;
