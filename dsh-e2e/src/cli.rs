@@ -1,5 +1,6 @@
 //! The command line: arguments as data. With its variables the only place that reads the caller's environment.
 
+mod matrix;
 mod variables;
 
 use std::ffi::OsString;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use harness::agent::dsh::Revision;
 
+pub(crate) use matrix::{Enclosure, MatrixOptions};
 pub(crate) use variables::{E2E, environment, keys, words};
 
 /// Conformance suite and end-to-end harness for session identity in DeepSeek Harness
@@ -37,6 +39,8 @@ pub(crate) enum Verb {
     Provision(ProvisionOptions),
     /// Look at what the identity plugin depends on, on the builds themselves
     Doctor(DoctorOptions),
+    /// Run the acceptance matrix against a real plumb
+    Matrix(MatrixOptions),
     /// Helpers that the harness starts itself
     #[command(flatten)]
     Hidden(Hidden),

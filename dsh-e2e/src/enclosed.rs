@@ -4,6 +4,7 @@
 //! starts the one daemon before the run and stops it after. It counts the daemons, and ends as the run does, but never
 //! well when the count is wrong.
 
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::Path;
@@ -71,26 +72,30 @@ fn enclosed(floor: Option<&str>, run: &[OsString]) -> Result<Exit, Refusal> {
             Until::TimeIsUp
         },
     };
-    let kept = keep(&what, || open(plumb.as_ref()), || close(plumb.as_ref()));
+    let started = Cell::new(None);
+    let kept = keep(
+        &what,
+        || started.set(plumb.as_ref().filter(|plumb| start(plumb))),
+        || started.get().map_or_else(Vec::new, stop),
+    );
     let kept = kept.map_err(Refusal::broken)?;
     Ok(told(&kept, what.signal, &options.out))
 }
 
-/// Installs the service, which starts nothing, and starts the daemon, as none is running.
-fn open(plumb: Option<&Plumb>) -> std::io::Result<()> {
-    for words in [&["service", "install"], &["restart", "--force"]] {
-        if let Some(plumb) = plumb {
-            plumb.succeed(words).map_err(std::io::Error::other)?;
-        }
+/// Installs the service, which starts nothing, and starts the daemon, as none is running; whether it did. A plumb that
+/// cannot do that is the run's to refuse: it says why.
+fn start(plumb: &Plumb) -> bool {
+    let started = plumb
+        .succeed(&["service", "install"])
+        .and_then(|_| plumb.succeed(&["restart", "--force"]));
+    if let Err(error) = &started {
+        writeln!(std::io::stderr(), "warning: no daemon was started: {error}").ok();
     }
-    Ok(())
+    started.is_ok()
 }
 
 /// Looks whether every namespace is over, and stops the daemon; what was wrong.
-fn close(plumb: Option<&Plumb>) -> Vec<String> {
-    let Some(plumb) = plumb else {
-        return Vec::new();
-    };
+fn stop(plumb: &Plumb) -> Vec<String> {
     let dialect = Dialect::default();
     let list: Vec<&str> = dialect.list.iter().map(String::as_str).collect();
     let mut wrong = match plumb.succeed(&list) {

@@ -16,7 +16,8 @@ use std::process::{Child, Command, Stdio};
 use harness::agent::dsh::{Cache, Surroundings};
 use harness::enclosure::floor::{Access, Floor, Kept};
 use harness::exit::Exit;
-use harness::guard::Admitted;
+use harness::guard::{Admitted, Evidence};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use crate::cli::{RunOptions, environment, words};
 use crate::installed;
@@ -42,6 +43,14 @@ const ACCOUNT: [&str; 6] = [
 /// Runs in a sandbox.
 pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let admitted = guarded::admit(options)?;
+    if let Admitted::Real(real) = &admitted
+        && matches!(real.evidence, Evidence::Owner(_))
+    {
+        return Err(Refusal::new(
+            "--sandbox: the owner's daemon is out of reach of a sandbox",
+            "leave `--sandbox` out, or unset DSH_E2E_HOST_DAEMON",
+        ));
+    }
     probe()?;
     let base = tempfile::Builder::new()
         .prefix("dse-box-")
@@ -70,8 +79,15 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     {
         command.env("DSH_BIN", executable);
     }
-    let child = command.spawn().map_err(Refusal::broken)?;
-    let exit = outlast(child).map_err(Refusal::broken)?;
+    let mut child = command.spawn().map_err(Refusal::broken)?;
+    let mut told = child.stdin.take();
+    let exit = outlast(child, &mut |number| {
+        if let (Some(told), Ok(number)) = (&mut told, u8::try_from(number)) {
+            // Who is not listening any more is ending already.
+            told.write_all(&[number]).ok();
+        }
+    });
+    let exit = exit.map_err(Refusal::broken)?;
     base.close().map_err(Refusal::broken)?;
     Ok(exit)
 }
@@ -247,14 +263,13 @@ fn floor(
     Ok(floor.arranged())
 }
 
-/// Waits for the sandbox's end, and hands every signal in.
-fn outlast(mut child: Child) -> std::io::Result<Exit> {
-    let mut told = child.stdin.take();
+/// Waits for a program's end, and hands every signal on.
+pub(crate) fn outlast(mut child: Child, hand_on: &mut dyn FnMut(i32)) -> std::io::Result<Exit> {
     let mut pipes = Vec::new();
-    for number in [1, 2, 15, 17] {
+    for number in [SIGHUP, SIGINT, SIGTERM, SIGCHLD] {
         let (pipe, write) = UnixStream::pair()?;
         pipe.set_nonblocking(true)?;
-        signal_hook::low_level::pipe::register(i32::from(number), write)?;
+        signal_hook::low_level::pipe::register(number, write)?;
         pipes.push((number, pipe));
     }
     loop {
@@ -271,9 +286,10 @@ fn outlast(mut child: Child) -> std::io::Result<Exit> {
         for (number, pipe) in &mut pipes {
             let mut bytes = [0; 16];
             let length = pipe.read(&mut bytes).unwrap_or(0);
-            if let (Some(told), 1.., 1..=15) = (&mut told, length, *number) {
-                // Who is not listening any more is ending already.
-                told.write_all(&vec![*number; length]).ok();
+            for _ in 0..length {
+                if *number != SIGCHLD {
+                    hand_on(*number);
+                }
             }
         }
     }

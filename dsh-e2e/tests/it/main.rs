@@ -13,6 +13,7 @@ mod guard;
 mod host_daemon;
 mod installed;
 mod main_job;
+mod matrix;
 mod pins;
 mod red_control;
 mod refusals;
