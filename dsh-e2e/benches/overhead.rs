@@ -3,6 +3,15 @@
 //!
 //! `cargo bench -p dsh-e2e --bench overhead -- SCENARIO [PAIRS [RUNS]]`; the pinned build must be in the cache.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::too_many_lines,
+    reason = "it prints what it measured; counts and seconds are small"
+)]
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};

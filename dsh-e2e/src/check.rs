@@ -14,7 +14,7 @@ pub(crate) fn main(options: &CheckOptions) -> Result<Exit, Refusal> {
     let mut found = 0;
     if options.files.is_empty() {
         found = library::scenarios(None)
-            .map_err(|error| shown(error.into()))?
+            .map_err(|error| shown(&error.into()))?
             .len();
     }
     for file in &options.files {
@@ -25,7 +25,7 @@ pub(crate) fn main(options: &CheckOptions) -> Result<Exit, Refusal> {
             )
         })?;
         let id = file.with_extension("").display().to_string();
-        scenario::read(&id, &text).map_err(|mistake| shown(mistake.into()))?;
+        scenario::read(&id, &text).map_err(|mistake| shown(&mistake.into()))?;
         found += 1;
     }
     writeln!(std::io::stdout(), "{found} scenarios are well formed").map_err(Refusal::broken)?;
@@ -37,7 +37,7 @@ pub(crate) fn main(options: &CheckOptions) -> Result<Exit, Refusal> {
 }
 
 /// A mistake as a person reads it, with the place in the file.
-pub(crate) fn shown(report: miette::Report) -> Refusal {
+pub(crate) fn shown(report: &miette::Report) -> Refusal {
     Refusal {
         what: format!("{report:?}"),
         hint: None,

@@ -18,7 +18,7 @@ pub(crate) fn main(options: &ExplainOptions) -> Result<Exit, Refusal> {
         section(class)
     } else {
         let entries = library::scenarios(options.scenarios.as_deref())
-            .map_err(|error| shown(error.into()))?;
+            .map_err(|error| shown(&error.into()))?;
         entries
             .iter()
             .find(|entry| is_called(entry, name))

@@ -43,7 +43,7 @@ pub(crate) fn main(verb: Hidden) -> ExitCode {
             ready,
             until,
             limit,
-        } => held(Hold {
+        } => held(&Hold {
             ready,
             until,
             limit: Duration::from_secs(limit),
@@ -99,10 +99,10 @@ pub(crate) fn main(verb: Hidden) -> ExitCode {
 }
 
 /// Holds, and writes down from when to when it stood beside its ready file.
-fn held(told: Hold) -> Result<ExitCode, String> {
+fn held(told: &Hold) -> Result<ExitCode, String> {
     let from = Moment::now();
     let span = told.ready.with_extension("json");
-    let held = hold(&told).map_err(|error| error.to_string())?;
+    let held = hold(told).map_err(|error| error.to_string())?;
     let text = serde_json::json!({"from_us": from.0, "to_us": Moment::now().0}).to_string();
     std::fs::write(&span, text).map_err(|error| format!("{}: {error}", span.display()))?;
     Ok(match held {

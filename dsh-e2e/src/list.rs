@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 /// Lists what there is.
 pub(crate) fn main(options: &ListOptions) -> Result<Exit, Refusal> {
     let entries =
-        library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
+        library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(&error.into()))?;
     if options.builds {
         return dsh(options.format);
     }

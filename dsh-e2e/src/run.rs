@@ -47,7 +47,7 @@ pub(crate) struct Task {
 /// Runs.
 pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let entries =
-        library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(error.into()))?;
+        library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(&error.into()))?;
     let entries = select::select(entries, options)?;
     let asked = expect::Asked::read(&crate::cli::environment())?;
     let reports = reports::read(&options.reports)?;
@@ -71,6 +71,10 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
 }
 
 /// Drives everything and ends everything.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the order of a run, from top to bottom"
+)]
 async fn all(
     options: &RunOptions,
     asked: &expect::Asked,

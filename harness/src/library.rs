@@ -56,6 +56,10 @@ pub struct Entry {
 }
 
 /// Every scenario, in the order of their ids: the built-in ones with those of `folder` laid over them.
+#[expect(
+    clippy::result_large_err,
+    reason = "it is made once, for a person, and carries the file it is about"
+)]
 pub fn scenarios(folder: Option<&Path>) -> Result<Vec<Entry>, LibraryError> {
     let mut texts = BTreeMap::new();
     for family in SCENARIOS.dirs() {
@@ -88,6 +92,10 @@ pub fn scenarios(folder: Option<&Path>) -> Result<Vec<Entry>, LibraryError> {
 }
 
 /// Writes the plugins below `root`; gives that folder.
+#[expect(
+    clippy::result_large_err,
+    reason = "it is made once, for a person, and carries the file it is about"
+)]
 pub fn lay_out_plugins(root: &Path) -> Result<PathBuf, LibraryError> {
     for (name, folder) in [
         ("identity", &IDENTITY),
@@ -115,6 +123,10 @@ fn id_of(path: &Path) -> Option<String> {
     (!matches!(family, "requirements" | "pins")).then(|| id.to_owned())
 }
 
+#[expect(
+    clippy::result_large_err,
+    reason = "it is made once, for a person, and carries the file it is about"
+)]
 fn outside(folder: &Path) -> Result<BTreeMap<String, String>, LibraryError> {
     let failed = |path: &Path, source| LibraryError::File {
         path: path.to_owned(),

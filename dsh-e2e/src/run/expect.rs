@@ -15,11 +15,20 @@ use regex::Regex;
 use crate::cli::E2E;
 use crate::refusal::Refusal;
 
+/// The line that a run has to fail by.
+#[derive(Debug)]
+enum Line {
+    /// Any at all.
+    Any,
+    /// One that this matches.
+    Matching(Regex),
+}
+
 /// What a run is asked for by its environment.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
     /// Whether it has to fail, and by which line.
-    fails: Option<Option<Regex>>,
+    fails: Option<Line>,
     /// Options of the plugin that are switched off.
     off: Vec<&'static str>,
 }
@@ -51,7 +60,7 @@ impl Asked {
             })
             .transpose()?;
         let fails = match value("E2E_EXPECT") {
-            Some("fail") => Some(pattern),
+            Some("fail") => Some(pattern.map_or(Line::Any, Line::Matching)),
             None | Some("pass") if pattern.is_none() => None,
             None | Some("pass") => {
                 return Err(Refusal::new(
@@ -108,7 +117,7 @@ impl Asked {
 
     /// How the program ends, and what it says of it. `exit` is how it would end otherwise.
     pub(crate) fn weigh(&self, exit: Exit, verdicts: &[Verdict]) -> (Exit, Option<String>) {
-        let Some(pattern) = &self.fails else {
+        let Some(line) = &self.fails else {
             return (exit, None);
         };
         if !matches!(exit, Exit::AsExpected | Exit::Unexpected) {
@@ -119,16 +128,15 @@ impl Asked {
             .filter(|verdict| is_red(verdict))
             .map(page)
             .collect();
-        let found = lines.iter().flat_map(|lines| lines.lines()).find(|line| {
-            pattern
-                .as_ref()
-                .is_none_or(|pattern| pattern.is_match(line))
-        });
-        let wanted = pattern
-            .as_ref()
-            .map_or("any scenario".to_owned(), |pattern| {
-                format!("a line that matches `{pattern}`")
-            });
+        let is_it = |text: &&str| match line {
+            Line::Any => true,
+            Line::Matching(pattern) => pattern.is_match(text),
+        };
+        let found = lines.iter().flat_map(|lines| lines.lines()).find(is_it);
+        let wanted = match line {
+            Line::Any => "any scenario".to_owned(),
+            Line::Matching(pattern) => format!("a line that matches `{pattern}`"),
+        };
         match found {
             Some(line) => (
                 Exit::AsExpected,

@@ -74,7 +74,7 @@ fn a_terminated_runner_tears_down_and_says_so() {
     let room = Room::new();
     let child = held(&room);
     kill(pid(&child), Signal::SIGTERM).unwrap();
-    let said = told(child.wait_with_output().unwrap());
+    let said = told(&child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(143), "{said}");
     assert!(said.out.contains("e2e: STOPPED: "), "{said}");
     nothing_is_left(&room);
@@ -88,7 +88,7 @@ fn a_killed_dsh_fails_its_scenario_and_its_namespace_is_released() {
     let child = held(&room);
     let dsh = dsh_of(&room);
     kill(dsh, Signal::SIGKILL).unwrap();
-    let said = told(child.wait_with_output().unwrap());
+    let said = told(&child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(1), "{said}");
     assert!(said.out.contains("`main` was ended by signal 9"), "{said}");
     let facts = std::fs::read_to_string(room.evidence("probe/held").join("facts.json")).unwrap();
@@ -118,12 +118,12 @@ fn child_of(parent: u32, verb: &str) -> Pid {
 
 /// The process of dsh: the one that was given the profile.
 fn dsh_of(room: &Room) -> Pid {
-    let root = room.path("r");
+    let own_root = room.path("r");
     procfs::process::all_processes()
         .expect("/proc can be read")
         .flatten()
         .find(|process| {
-            process.cwd().is_ok_and(|cwd| cwd.starts_with(&root))
+            process.cwd().is_ok_and(|cwd| cwd.starts_with(&own_root))
                 && process
                     .cmdline()
                     .is_ok_and(|argv| argv.get(1).is_some_and(|word| word == "--profile"))

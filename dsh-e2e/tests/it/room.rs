@@ -115,10 +115,10 @@ impl Room {
 
 /// Runs to the end.
 pub(crate) fn said(command: &mut Command) -> Said {
-    told(command.output().expect("the program can be started"))
+    told(&command.output().expect("the program can be started"))
 }
 
-pub(crate) fn told(output: Output) -> Said {
+pub(crate) fn told(output: &Output) -> Said {
     Said {
         code: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -156,7 +156,7 @@ fn a_signal_from_outside_tears_down_inside() {
         return;
     };
     signal(&child, Signal::SIGTERM);
-    let said = told(child.wait_with_output().unwrap());
+    let said = told(&child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(143), "{said}");
     assert!(said.out.contains("e2e: STOPPED: "), "{said}");
     nothing_is_left(&room);

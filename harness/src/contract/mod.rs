@@ -47,9 +47,21 @@ pub struct Clause {
     pub says: String,
     /// Why nothing proves it yet, or ever.
     pub pending: Option<String>,
-    /// Paths of the Rust tests that prove it, where no scenario does.
+    /// The Rust tests that prove it, where no scenario does.
     #[serde(default)]
-    pub proved_by: Vec<String>,
+    pub proved_by: Vec<RustTest>,
+}
+
+/// A test of this project, and what turns it red.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RustTest {
+    /// The file that holds it, from the project's root.
+    pub file: String,
+    /// Its name.
+    pub test: String,
+    /// The fact, hostile program or change that it turns red by.
+    pub dies_by: String,
 }
 
 /// How binding a clause is.
@@ -123,6 +135,23 @@ mod tests {
         let contract = contract().unwrap();
         let ledger = ledger(&contract, &scenarios, &builds().unwrap());
         assert!(ledger.problems.is_empty(), "{:#?}", ledger.problems);
+    }
+
+    #[test]
+    fn every_test_that_is_named_as_a_proof_is_there() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for clause in contract().unwrap().clause {
+            for one in clause.proved_by {
+                let source = std::fs::read_to_string(root.join(&one.file)).unwrap_or_default();
+                assert!(
+                    source.contains(&format!("fn {}(", one.test)),
+                    "{}: {} has no test {}",
+                    clause.id,
+                    one.file,
+                    one.test
+                );
+            }
+        }
     }
 
     #[test]

@@ -29,7 +29,11 @@ pub fn page(ledger: &Ledger<'_>) -> String {
             let _ = writeln!(text, "    {check}{}", line(proof));
         }
         for test in &clause.proved_by {
-            let _ = writeln!(text, "    test {test}");
+            let _ = writeln!(
+                text,
+                "    test {} in {}; red by {}",
+                test.test, test.file, test.dies_by
+            );
         }
         for (build, reason) in &row.not_applicable {
             let _ = writeln!(text, "    not applicable on {build}: {reason}");
@@ -83,7 +87,9 @@ pub fn json(ledger: &Ledger<'_>) -> Value {
                 "revisions": row.clause.revisions,
                 "says": row.clause.says,
                 "checks": proofs,
-                "tests": row.clause.proved_by,
+                "tests": row.clause.proved_by.iter()
+                    .map(|one| json!({"file": one.file, "test": one.test, "dies_by": one.dies_by}))
+                    .collect::<Vec<_>>(),
                 "not_applicable": row.not_applicable,
                 "pending": row.clause.pending,
             })

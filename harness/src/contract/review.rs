@@ -17,6 +17,10 @@ pub enum Extent {
 }
 
 /// One sentence for each entry that is overdue or that no check of these runs meets.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "an iterator that can be cloned is cheap to give away, and reads better at the call"
+)]
 pub fn review<'a>(
     deviations: &[Deviation],
     runs: impl Iterator<Item = &'a Run> + Clone,

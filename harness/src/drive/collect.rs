@@ -171,7 +171,10 @@ fn caught(sources: &Sources<'_>, folder: &mut Folder) -> Result<(), FolderError>
     let caught = &sources.stage.caught;
     for sub in ["probes", "holds"] {
         for name in names(&caught.join(sub)) {
-            if name.ends_with(".json") {
+            if Path::new(&name)
+                .extension()
+                .is_some_and(|kind| kind == "json")
+            {
                 let text = searched::without_strangers(&caught.join(sub).join(&name));
                 folder.text(&format!("{sub}/{name}"), &text)?;
             }

@@ -47,7 +47,7 @@ pub(super) fn heard(live: &mut Live<'_>, progress: &mut Progress, notice: Notice
             ));
         }
         Notice::Lost { status } => {
-            live.facts.broken = Some(format!("the supervisor died: {status:?}"))
+            live.facts.broken = Some(format!("the supervisor died: {status:?}"));
         }
         _ => {}
     }

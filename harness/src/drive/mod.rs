@@ -320,6 +320,10 @@ enum Woke {
     Limit,
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "the one select loop, an arm for each source of facts"
+)]
 /// Follows the timeline until everything that was started has ended.
 async fn follow(live: &mut Live<'_>) -> Result<(), DriveError> {
     let (sender, mut journal) = mpsc::unbounded_channel();
@@ -347,13 +351,14 @@ async fn follow(live: &mut Live<'_>) -> Result<(), DriveError> {
     }
     let limit = tokio::time::Instant::now() + live.run.limit;
     loop {
+        let ended = progress.ended().to_vec();
         let scene = fact::Scene {
             run: live.run,
             stage: &live.stage,
             records: live.plumb.as_ref().map(|plumb| plumb.sessions.as_path()),
             namespace: live.namespace.as_ref().map(|(id, _)| id.as_str()),
             field: &live.setting.dialect.record_namespace,
-            ended: &progress.ended().to_vec(),
+            ended: &ended,
         };
         let next = progress.next(&|gate| fact::look(gate, &scene));
         match next {

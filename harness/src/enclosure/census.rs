@@ -186,9 +186,13 @@ mod tests {
     fn check(before: &[u32], looks: &[&[u32]], after: &[&[u32]], expected: &str) {
         let all = |pids: &[u32]| pids.iter().map(|pid| daemon(*pid, "plumb")).collect();
         let mut census = Census::begin(all(before));
-        looks.iter().for_each(|pids| census.see(all(pids)));
+        for pids in looks {
+            census.see(all(pids));
+        }
         census.over();
-        after.iter().for_each(|pids| census.see(all(pids)));
+        for pids in after {
+            census.see(all(pids));
+        }
         assert_eq!(census.problems().join("; "), expected);
     }
 

@@ -66,6 +66,7 @@ pub struct FloorError {
 
 impl Floor {
     /// Puts what is covered and kept into order: nothing covered twice, and the outer before the inner.
+    #[must_use]
     pub fn arranged(mut self) -> Self {
         let all = self.covered.clone();
         self.covered.retain(|path| {
@@ -74,11 +75,13 @@ impl Floor {
         });
         // Nothing is kept of a folder that is covered as a whole.
         self.kept.retain(|kept| !all.contains(&kept.path));
-        self.kept
-            .sort_by_key(|kept| (kept.path.components().count(), kept.clone()));
-        self.kept.dedup_by(|later, earlier| {
-            later.path == earlier.path && later.access >= earlier.access
+        self.kept.sort_by(|one, other| {
+            let depth = |kept: &Kept| kept.path.components().count();
+            (depth(one), &one.path, other.access).cmp(&(depth(other), &other.path, one.access))
         });
+        // Of two on one path the one that may write comes first, and stays.
+        self.kept
+            .dedup_by(|later, earlier| later.path == earlier.path);
         self
     }
 

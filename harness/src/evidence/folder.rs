@@ -203,11 +203,11 @@ impl Folder {
 
 /// The first 16 hex digits of a text's SHA-256.
 pub(super) fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes())
+    let digest = Sha256::digest(text.as_bytes());
+    digest
         .iter()
         .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+        .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
 /// Head and tail of a text, with the length and the hash of the whole.

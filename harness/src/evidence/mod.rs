@@ -18,6 +18,7 @@ use serde_json::Value;
 pub use folder::{Folder, FolderError};
 pub use read::ReadError;
 
+use crate::plumb::daemon_log;
 use crate::plumb::records::Record;
 use crate::verdict::Class;
 use facts::Facts;
@@ -132,25 +133,24 @@ impl Evidence {
             .find_map(|outcome| outcome.pointer("/value/id")?.as_str().map(str::to_owned))
     }
 
-    /// How many connections the records are: those whose serve ran through the tap and declared, or
-    /// one for each record where no tap ran.
+    /// How many connections the records are: those whose serve ran through the tap and declared, or where no tap ran,
+    /// one for each record and one for each resume that the daemon's log tells of.
     ///
-    /// A resumed session keeps its record, so one record can stand for several connections; the tap
-    /// counts them.
+    /// A resumed session keeps its record, so one record can stand for several connections.
     pub fn connections(&self, records: &[&Record]) -> usize {
+        let is_theirs = |id: &str| records.iter().any(|record| record.external_id() == id);
         let tapped = self
             .taps
             .iter()
             .filter(|tap| tap.is_serve())
-            .filter(|tap| {
-                tap.declared().iter().any(|declared| {
-                    records
-                        .iter()
-                        .any(|record| record.external_id() == declared)
-                })
-            })
+            .filter(|tap| tap.declared().iter().any(|id| is_theirs(id)))
             .count();
-        tapped.max(records.len())
+        if self.taps.is_empty() {
+            let ids: Vec<&str> = records.iter().map(|record| record.id()).collect();
+            records.len() + daemon_log::resumes(&self.log, &ids)
+        } else {
+            tapped.max(records.len())
+        }
     }
 
     /// What became of a note that the model did not see, as a class and half a sentence.

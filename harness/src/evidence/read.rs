@@ -42,12 +42,12 @@ impl Evidence {
         let mut evidence = Self {
             facts: json(&folder.join("facts.json"))?,
             records: json_files(folder, "records")?
-                .into_iter()
-                .map(|(_, value)| SessionRecord(value))
+                .into_values()
+                .map(SessionRecord)
                 .collect(),
             outside: json_files(folder, "outside")?
-                .into_iter()
-                .map(|(_, value)| SessionRecord(value))
+                .into_values()
+                .map(SessionRecord)
                 .collect(),
             torn_records: lines_of(&folder.join("torn-records.txt"))?,
             log: lines_of(&folder.join("daemon.log"))?,

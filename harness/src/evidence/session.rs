@@ -42,13 +42,11 @@ impl SessionLog {
         let mut torn = None;
         let mut parsed = Vec::new();
         for line in lines.by_ref() {
-            match serde_json::from_str::<Value>(line) {
-                Ok(value) => parsed.push(value),
-                Err(_) => {
-                    torn = Some(line.to_owned());
-                    break;
-                }
-            }
+            let Ok(value) = serde_json::from_str::<Value>(line) else {
+                torn = Some(line.to_owned());
+                break;
+            };
+            parsed.push(value);
         }
         let mut parsed = parsed.into_iter();
         Self {
@@ -191,6 +189,17 @@ mod tests {
         let log = SessionLog::parse("main", "f", &text);
         assert_eq!(log.name(&openings()), Some("child"));
         assert_eq!(log.id(), Some("s-2"));
+    }
+
+    #[test]
+    fn a_log_belongs_to_the_id_in_its_header_whatever_its_path_says() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("sessions/other/session-two/session.jsonl");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, r#"{"type":"session","id":"session-one"}"#).unwrap();
+        let found = super::find("main", root.path()).unwrap();
+        let ids: Vec<_> = found.iter().map(|(log, _)| log.id()).collect();
+        assert_eq!(ids, [Some("session-one")]);
     }
 
     #[test]

@@ -267,7 +267,7 @@ fn namespace(reading: &Reading<'_>) -> Judged {
         return Judged::unobserved("no namespace was made");
     };
     let mut judged = Judged::reading(["facts.json".to_owned(), "records/".to_owned()]);
-    judged.assumes = facts.assumes.clone();
+    judged.assumes.clone_from(&facts.assumes);
     if reading.evidence.records.is_empty() {
         judged.fail(
             Class::Missing,

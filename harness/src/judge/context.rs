@@ -125,9 +125,10 @@ impl<'a> Reading<'a> {
             Value::Header(session) => Resolved::Text(self.session_id(session)?),
             Value::Path(place) => Resolved::Text(self.place(place)?),
             Value::Declared(session) => Resolved::Text(super::plumb::declared_id(session, self)?),
-            Value::File(session) => Resolved::Text(self.session(session)?.file.clone()),
             Value::Location(_) if self.evidence.facts.revision == "note" => Resolved::Absent,
-            Value::Location(session) => Resolved::Text(self.session(session)?.file.clone()),
+            Value::File(session) | Value::Location(session) => {
+                Resolved::Text(self.session(session)?.file.clone())
+            }
             Value::Outcome(at) => self.outcome(at)?,
             Value::Probe(at) => match self.probe(&at.of)?.get(&at.key) {
                 Some(text) => Resolved::Text(text.to_owned()),

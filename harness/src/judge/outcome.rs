@@ -7,6 +7,10 @@ use crate::scenario::DriverOutcome;
 use crate::verdict::Class;
 
 /// What a driver operation came back with.
+#[expect(
+    clippy::too_many_lines,
+    reason = "a row for each thing that can be asked"
+)]
 pub(super) fn outcome(wanted: &DriverOutcome, reading: &Reading<'_>) -> Judged {
     let launch = wanted.launch.as_deref().unwrap_or("main");
     let Some(found) = reading.evidence.outcome(launch, &wanted.of) else {

@@ -55,6 +55,10 @@ pub(super) fn declared_id(session: &str, reading: &Reading<'_>) -> Result<String
 }
 
 /// What plumb recorded.
+#[expect(
+    clippy::too_many_lines,
+    reason = "a row for each thing that can be asked"
+)]
 pub(super) fn records(wanted: &Records, reading: &Reading<'_>) -> Judged {
     let all: Vec<&Record> = reading.evidence.records.iter().collect();
     if all.is_empty() {
@@ -75,7 +79,7 @@ pub(super) fn records(wanted: &Records, reading: &Reading<'_>) -> Judged {
         own.iter()
             .map(|record| format!("records/{}.json", record.id())),
     );
-    judged.assumes = reading.evidence.facts.assumes.clone();
+    judged.assumes.clone_from(&reading.evidence.facts.assumes);
     let mut ids: Vec<&str> = own.iter().map(|record| record.id()).collect();
     ids.sort_unstable();
     ids.dedup();

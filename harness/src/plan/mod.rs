@@ -17,7 +17,7 @@ use crate::verdict::Flip;
 
 /// How long a scenario may take when its file does not say: ten times what a bare run of real dsh
 /// with four others beside it was measured to take (6 s).
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_mins(1);
 
 /// How much longer than the longest gate the agent's stream may stay silent.
 const STREAM_SLACK: Duration = Duration::from_secs(15);

@@ -24,10 +24,16 @@ pub fn narrow(log: &str, ids: &BTreeSet<String>) -> String {
             break;
         }
     }
-    log.lines()
+    log.split_inclusive('\n')
         .filter(|line| value(line, "session_id").is_some_and(|id| ours.contains(id)))
-        .map(|line| format!("{line}\n"))
         .collect()
+}
+
+/// How many further connections took over one of these sessions.
+pub(crate) fn resumes(log: &[String], ids: &[&str]) -> usize {
+    log.iter()
+        .filter(|line| value(line, "adopted").is_some_and(|id| ids.contains(&id)))
+        .count()
 }
 
 /// The value of a key of a logfmt line, without quotes: ids never need any.
@@ -39,7 +45,17 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::narrow;
+    use super::{narrow, resumes};
+
+    #[test]
+    fn a_resume_counts_for_the_session_that_was_taken_over_alone() {
+        let log = [
+            "time=1 msg=\"resumed\" session_id=new-1 adopted=old-1 previous=new-1".to_owned(),
+            "time=2 msg=\"attached\" session_id=old-1 root=/x".to_owned(),
+        ];
+        assert_eq!(resumes(&log, &["old-1"]), 1);
+        assert_eq!(resumes(&log, &["new-1"]), 0);
+    }
 
     #[test]
     fn lines_of_others_and_untagged_lines_are_left_out() {

@@ -96,7 +96,10 @@ pub fn read(folder: &Path) -> std::io::Result<Records> {
     };
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') || !name.ends_with(".json") {
+        let is_record = Path::new(&name)
+            .extension()
+            .is_some_and(|kind| kind == "json");
+        if name.starts_with('.') || !is_record {
             continue;
         }
         match std::fs::read(folder.join(&name)) {

@@ -92,6 +92,7 @@ fn admitted(event: &Event) -> String {
 
 impl Plain {
     /// Takes an event and gives what is to be printed for it.
+    #[expect(clippy::too_many_lines, reason = "an arm for each event")]
     pub fn on(&mut self, event: &Event) -> Page {
         let mut page_of = Page::default();
         match event {

@@ -186,6 +186,10 @@ impl Diagnostic for Mistake {
 }
 
 /// Reads the text of the scenario `id`.
+#[expect(
+    clippy::result_large_err,
+    reason = "it is made once, for a person, and carries the file it is about"
+)]
 pub fn read(id: &str, text: &str) -> Result<Scenario, Mistake> {
     let mistake = |what: String, hint: Option<String>, span: Option<SourceSpan>| Mistake {
         id: id.to_owned(),

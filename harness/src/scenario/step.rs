@@ -11,6 +11,10 @@ use super::expect::Place;
 /// One step. Order holds within a session and across every step that is not the model's.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a handful for a scenario, most of them the model's"
+)]
 pub enum Step {
     /// The reply to the next request of a session.
     Model(Model),

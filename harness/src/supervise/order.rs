@@ -27,6 +27,10 @@ impl fmt::Display for Key {
 /// One order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, and written out at once"
+)]
 pub enum Order {
     /// Start a process; answered by `Started` or `StartFailed`.
     Start {

@@ -2,6 +2,7 @@
 //!
 //! Called by `generate`. The program is run with an empty environment, so that no default of this machine gets in.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -22,7 +23,7 @@ pub(super) fn page(program: &Path) -> anyhow::Result<String> {
     let mut text = format!("{INTRODUCTION}\n## dsh-e2e\n\n```text\n{top}\n```\n");
     for verb in verbs(&top) {
         let said = help(program, &[verb])?;
-        text.push_str(&format!("\n## dsh-e2e {verb}\n\n```text\n{said}\n```\n"));
+        write!(text, "\n## dsh-e2e {verb}\n\n```text\n{said}\n```\n")?;
     }
     Ok(text)
 }

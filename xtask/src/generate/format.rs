@@ -23,11 +23,12 @@ pub(super) fn schema_text() -> String {
 pub(super) fn page() -> String {
     let schema = schema();
     let mut text = INTRODUCTION.to_owned();
-    let _ = write!(text, "\n## The file\n\n{}", table(&schema));
+    write!(text, "\n## The file\n\n{}", table(&schema)).expect("a String takes everything");
     for name in in_reading_order(&schema) {
         let definition = &schema["$defs"][&name];
         let about = description(definition);
-        let _ = write!(text, "\n## {name}\n\n{about}\n\n{}", table(definition));
+        write!(text, "\n## {name}\n\n{about}\n\n{}", table(definition))
+            .expect("a String takes everything");
     }
     text
 }
@@ -93,12 +94,13 @@ fn table(definition: &Value) -> String {
         } else {
             ""
         };
-        let _ = writeln!(
+        writeln!(
             text,
             "| `{key}`{mark} | {} | {} |",
             takes(value),
             description(value)
-        );
+        )
+        .expect("a String takes everything");
     }
     text
 }
@@ -108,13 +110,14 @@ fn choices_table(choices: &[Value]) -> String {
     for choice in choices {
         let about = description(choice);
         if let Some(word) = choice.get("const").and_then(Value::as_str) {
-            let _ = writeln!(text, "| `\"{word}\"` | | {about} |");
+            writeln!(text, "| `\"{word}\"` | | {about} |").expect("a String takes everything");
         }
         for word in choice["enum"].as_array().into_iter().flatten() {
-            let _ = writeln!(text, "| `{word}` | | {about} |");
+            writeln!(text, "| `{word}` | | {about} |").expect("a String takes everything");
         }
         for (key, value) in choice["properties"].as_object().into_iter().flatten() {
-            let _ = writeln!(text, "| `{key}` | {} | {about} |", takes(value));
+            writeln!(text, "| `{key}` | {} | {about} |", takes(value))
+                .expect("a String takes everything");
         }
     }
     text

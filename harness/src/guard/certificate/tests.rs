@@ -80,7 +80,7 @@ fn what_can_be_traced_to_the_run_is_a_fault() {
             after.daemon = Some(ProcessId {
                 pid: 48103,
                 start: 8,
-            })
+            });
         },
         &["the daemon was PID 48103 of tick 7, is PID 48103 of tick 8"],
         &[],
@@ -143,7 +143,7 @@ fn what_cannot_be_traced_to_the_run_is_the_owners() {
             drop(after.records.insert(
                 "a-1.json".into(),
                 mark("", "claude-1", "/home/owner/work", Phase::Ended),
-            ))
+            ));
         },
         &[],
         &["record a-1.json was changed"],
