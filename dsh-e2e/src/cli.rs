@@ -48,6 +48,10 @@ pub(crate) enum Verb {
 
 /// Options of `run`.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct RunOptions {
     /// The dsh to drive: a pinned build, installed, or the path of one (can be repeated)
     ///

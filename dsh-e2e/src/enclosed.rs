@@ -187,23 +187,22 @@ fn told(kept: &Kept, signal: Option<Planned>, out: &Path) -> Exit {
     if kept.status.is_none() {
         problems.push("the run was cut off".to_owned());
     }
-    let mut text = format!("e2e: {}\n", kept.census.line());
+    let mut lines = vec![format!("e2e: {}", kept.census.line())];
     if let Some(signal) = signal {
-        let by = Exit::Signalled(u8::try_from(signal.number).unwrap_or(0));
-        if !kept.is_signalled || exit != by {
+        let number = signal.number;
+        if !kept.is_signalled || exit != Exit::Signalled(u8::try_from(number).unwrap_or(0)) {
             problems.push(format!(
-                "signal {} was to end the run, and did not: {exit:?}",
-                signal.number
+                "signal {number} was to end the run, and did not: {exit:?}"
             ));
         }
-        text.push_str(&format!(
-            "e2e: the run was sent signal {}: {exit:?}\n",
-            signal.number
-        ));
+        lines.push(format!("e2e: the run was sent signal {number}: {exit:?}"));
     }
-    for problem in &problems {
-        text.push_str(&format!(" FAIL enclosure: {problem}\n"));
-    }
+    lines.extend(
+        problems
+            .iter()
+            .map(|problem| format!(" FAIL enclosure: {problem}")),
+    );
+    let text = lines.join("\n") + "\n";
     std::io::stdout().write_all(text.as_bytes()).ok();
     let census = serde_json::to_string_pretty(&kept.census).unwrap_or_default();
     // The run's own folder, if it has come so far as to make one.

@@ -171,10 +171,7 @@ pub fn keep(
     }
 }
 
-#[expect(
-    clippy::zombie_processes,
-    reason = "its status is taken with that of every orphan"
-)]
+/// Starts it; its status is taken with that of every orphan.
 fn start(what: &Keep<'_>) -> io::Result<ProcessId> {
     let (program, words) = what
         .argv
