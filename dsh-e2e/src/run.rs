@@ -6,11 +6,12 @@ mod expect;
 pub(crate) mod guarded;
 pub(crate) mod reports;
 pub(crate) mod select;
+pub(crate) mod subjects;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use harness::agent::dsh::{Build, Check, Network};
+use harness::agent::dsh::Build;
 use harness::clock::Moment;
 use harness::contract::{Extent, review};
 use harness::event::Event;
@@ -29,7 +30,7 @@ use crate::check::shown;
 use crate::cli::{ControlsOption, RunOptions};
 use crate::model_host::Scripted;
 use crate::plumb_host::{FakePlumbs, Ground, Plumbs};
-use crate::provision::{Subject, Terms, have};
+use crate::provision::Subject;
 use crate::refusal::Refusal;
 use guarded::Given;
 
@@ -60,44 +61,13 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
         let page = Plain::default().on(&guarded::admitted(given));
         std::io::stderr().write_all(page.err.as_bytes()).ok();
     }
-    let subjects = subjects(options)?;
+    let subjects = subjects::subjects(options)?;
     let results = select::results(&options.out)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
     let (exit, account) =
         runtime.block_on(all(options, &asked, &entries, &subjects, &results, given))?;
     reports::write(&reports, &account)?;
     Ok(exit)
-}
-
-/// The builds that the options name; the newest when they name none.
-pub(crate) fn names(options: &RunOptions) -> Vec<String> {
-    if options.dsh.is_empty() {
-        vec!["0.2.1".to_owned()]
-    } else {
-        options.dsh.clone()
-    }
-}
-
-pub(crate) fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
-    let names = names(options);
-    let terms = Terms {
-        cache: options.cache.as_deref(),
-        network: if options.offline {
-            Network::Offline
-        } else {
-            Network::Allowed
-        },
-        check: Check::Quick,
-    };
-    names
-        .iter()
-        .map(|name| {
-            have(name, terms, &mut |what| {
-                // Progress is for who watches; nobody has to.
-                writeln!(std::io::stderr(), "{what}").ok();
-            })
-        })
-        .collect()
 }
 
 /// Drives everything and ends everything.
@@ -339,6 +309,7 @@ fn tasks(
         None if asked.has_to_fail() => Controls::None,
         Some(ControlsOption::All) | None => Controls::All,
     };
+    let names = subjects::again(options);
     let mut tasks = Vec::new();
     for (idx, build) in builds.iter().enumerate() {
         let planned = Planned {
@@ -360,8 +331,8 @@ fn tasks(
                     let plumb = options.plumb.as_ref();
                     let plumb = plumb.map_or(String::new(), |plumb| format!(" --plumb '{plumb}'"));
                     let again = format!(
-                        "dsh-e2e run --dsh {}{plumb} --only '{}'",
-                        run.build, run.id.scenario
+                        "dsh-e2e run{}{plumb} --only '{}'",
+                        names[idx], run.id.scenario
                     );
                     tasks.push(Task {
                         evidence: results.join(&run.build).join(&name),

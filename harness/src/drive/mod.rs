@@ -178,6 +178,7 @@ pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError>
     folder.text("scenario.toml", setting.text)?;
     folder.text("again.txt", &format!("{}\n", setting.again))?;
     let sources = collect::Sources {
+        scenario: setting.text,
         stage: &live.stage,
         plumb: live.plumb.as_ref(),
         namespace: live.namespace.as_ref().map(|(id, _)| id.as_str()),
