@@ -21,7 +21,6 @@ use harness::library::{self, Entry};
 use harness::plan::{self, Controls, Subject as Planned};
 use harness::plumb::cli::Plumb;
 use harness::plumb::dialect::Dialect;
-use harness::plumb::real::RealPlumb;
 use harness::report::{Account, Plain};
 use harness::scenario::Peer;
 use harness::supervise::{Warden, WardenProgram};
@@ -33,6 +32,7 @@ use crate::model_host::Scripted;
 use crate::plumb_host::{FakePlumbs, Ground, Plumbs};
 use crate::provision::Subject;
 use crate::refusal::Refusal;
+use guarded::Given;
 
 /// One run to be driven, and where its evidence goes.
 pub(crate) struct Task {
@@ -55,17 +55,17 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     if options.dry_run {
         return dry::main(options, &asked, &entries, &reports, &admitted);
     }
-    let real = guarded::take(&admitted)?;
-    if let Some(real) = &real {
+    let given = guarded::take(&admitted)?;
+    if let Some(given) = &given {
         // The acceptance line comes before anything exists, whatever ends the run after it.
-        let page = Plain::default().on(&guarded::admitted(real));
+        let page = Plain::default().on(&guarded::admitted(given));
         std::io::stderr().write_all(page.err.as_bytes()).ok();
     }
     let subjects = subjects::subjects(options)?;
     let results = select::results(&options.out)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
     let (exit, account) =
-        runtime.block_on(all(options, &asked, &entries, &subjects, &results, real))?;
+        runtime.block_on(all(options, &asked, &entries, &subjects, &results, given))?;
     reports::write(&reports, &account)?;
     Ok(exit)
 }
@@ -81,7 +81,7 @@ async fn all(
     entries: &[Entry],
     subjects: &[Subject],
     results: &Path,
-    real: Option<RealPlumb>,
+    given: Option<Given>,
 ) -> Result<(Exit, Account), Refusal> {
     let origin = Moment::now();
     let mut plain = Plain::default();
@@ -96,7 +96,7 @@ async fn all(
     let root = select::root(options.root.as_deref())?;
     let builds: Vec<&Build> = subjects.iter().map(|subject| &subject.build).collect();
     let mut tasks = tasks(options, asked, entries, &builds, results, root.path());
-    if real.is_some() {
+    if given.is_some() {
         guarded::leave_out(&mut tasks);
     }
     if tasks.is_empty() {
@@ -121,7 +121,7 @@ async fn all(
         warden: &warden,
         dialect: &dialect,
     };
-    let plumbs = plumbs(real, &tasks, &ground).await?;
+    let plumbs = plumbs(given, &tasks, &ground).await?;
     if let Some(plumb) = plumbs.built_in() {
         tell(&built_in(plumb)?);
     }
@@ -155,7 +155,11 @@ async fn all(
     for trouble in &closing.trouble {
         writeln!(std::io::stderr(), "warning: {trouble}").ok();
     }
-    root.finish(options.keep, &outcome.verdicts);
+    if outcome.daemon_left {
+        root.keep();
+    } else {
+        root.finish(options.keep, &outcome.verdicts);
+    }
     for review in &reviews {
         tell(review);
     }
@@ -222,12 +226,13 @@ fn built_in(plumb: Plumb) -> Result<Event, Refusal> {
 
 /// The plumb that is there, or the built-in one started in every way that a task wants.
 async fn plumbs(
-    real: Option<RealPlumb>,
+    given: Option<Given>,
     tasks: &[Task],
     ground: &Ground<'_>,
 ) -> Result<Plumbs, Refusal> {
-    match real {
-        Some(real) => Ok(Plumbs::Real(Box::new(real))),
+    match given {
+        Some(Given::Shared(real)) => Ok(Plumbs::Real(real)),
+        Some(Given::Private(private)) => Ok(Plumbs::Private(private)),
         None => FakePlumbs::start(&peers(tasks), ground)
             .await
             .map(Plumbs::Fake)
@@ -235,9 +240,9 @@ async fn plumbs(
     }
 }
 
-/// How many scenarios run at a time: one at the owner's own daemon.
+/// How many scenarios run at a time: one at the owner's own daemon, and one where each starts a daemon.
 fn jobs(options: &RunOptions, plumbs: &Plumbs) -> usize {
-    if plumbs.is_the_owners() {
+    if plumbs.is_one_at_a_time() {
         return 1;
     }
     let all = || std::thread::available_parallelism().map_or(1, usize::from);

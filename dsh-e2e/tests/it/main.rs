@@ -12,6 +12,7 @@ mod explain;
 mod guard;
 mod host_daemon;
 mod installed;
+mod isolation;
 mod main_job;
 mod matrix;
 mod pins;

@@ -245,7 +245,10 @@ fn plumbs(
         let own: Vec<Value> = text
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|line| line.get("namespace").and_then(Value::as_str) == Some(namespace))
+            .filter(|line| {
+                let of = line.get("namespace").and_then(Value::as_str);
+                of.unwrap_or_default() == namespace
+            })
             .collect();
         folder.lines("effects.jsonl", &own)?;
     }
