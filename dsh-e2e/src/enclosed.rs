@@ -51,7 +51,7 @@ fn enclosed(floor: Option<&str>, run: &[OsString]) -> Result<Exit, Refusal> {
         loopback::up()
             .map_err(|error| Refusal::broken(format!("the sandbox's loopback: {error}")))?;
     }
-    let plumb = daemon(&options)?;
+    let (plumb, isolation) = daemon(&options)?;
     let program = std::env::current_exe().map_err(Refusal::broken)?;
     let argv: Vec<OsString> = [program.into_os_string()]
         .into_iter()
@@ -79,7 +79,8 @@ fn enclosed(floor: Option<&str>, run: &[OsString]) -> Result<Exit, Refusal> {
         || started.get().map_or_else(Vec::new, stop),
     );
     let kept = kept.map_err(Refusal::broken)?;
-    Ok(told(&kept, what.signal, &options.out))
+    let problems = kept.census.problems(isolation);
+    Ok(told(&kept, problems, what.signal, &options.out))
 }
 
 /// Installs the service, which starts nothing, and starts the daemon, as none is running; whether it did. A plumb that
@@ -160,29 +161,31 @@ fn options(run: &[OsString]) -> Result<RunOptions, Refusal> {
     }
 }
 
-/// The real plumb whose daemon is ours to start, if the run uses one and the guard lets it.
-fn daemon(options: &RunOptions) -> Result<Option<Plumb>, Refusal> {
+/// The real plumb whose daemon is ours to start, if the run uses one and the guard lets it; and how scenarios are kept
+/// apart in it.
+fn daemon(options: &RunOptions) -> Result<(Option<Plumb>, Isolation), Refusal> {
     match guarded::admit(options)? {
         Admitted::Real(real) if real.isolation == Isolation::Namespace => {
             let facts = HostFacts::of_this_machine(&environment()).map_err(Refusal::broken)?;
-            Ok(Some(Plumb {
+            let plumb = Plumb {
                 program: real.program,
                 account: facts.told.account,
-            }))
+            };
+            Ok((Some(plumb), real.isolation))
         }
-        Admitted::Real(_) | Admitted::Fake => Ok(None),
+        Admitted::Real(real) => Ok((None, real.isolation)),
+        Admitted::Fake => Ok((None, Isolation::Namespace)),
     }
 }
 
 /// Tells what the census found, and how it all ends. A run that was to be signalled ends well when the signal ended it
 /// and nothing is left.
-fn told(kept: &Kept, signal: Option<Planned>, out: &Path) -> Exit {
+fn told(kept: &Kept, mut problems: Vec<String>, signal: Option<Planned>, out: &Path) -> Exit {
     let exit = match kept.status {
         Some(Status::Code(code)) => Exit::of_number(u8::try_from(code).unwrap_or(u8::MAX)),
         Some(Status::Signal { number, .. }) => Exit::Signalled(u8::try_from(number).unwrap_or(0)),
         Some(Status::Unknown) | None => Exit::Broken,
     };
-    let mut problems = kept.census.problems();
     problems.extend(kept.left.iter().cloned());
     if kept.status.is_none() {
         problems.push("the run was cut off".to_owned());

@@ -76,13 +76,16 @@ fn a_timeout_a_refusal_and_a_signal_pass_and_each_leaves_its_account() {
 #[test]
 fn a_row_that_could_not_run_is_not_run_and_no_success() {
     let room = Room::new();
-    let said = rows(&room, &["daemon-term"]);
+    let mut command = room.command();
+    command
+        .args(["matrix", "--in", "sandbox", "--row", "term", "--plumb"])
+        .arg(room.path("tmp/no-plumb"))
+        .arg("--out")
+        .arg(room.path("out/matrix"));
+    let said = said(command.env("PLUMB_SEPARATE_ENV", "vm"));
     assert_eq!(said.code, Some(1), "{said}");
-    assert!(
-        said.out.starts_with(" NOT RUN daemon-term: error: "),
-        "{said}"
-    );
-    assert!(row(&room, "daemon-term")["standing"]["not-run"].is_string());
+    assert!(said.out.starts_with(" NOT RUN term: error: "), "{said}");
+    assert!(row(&room, "term")["standing"]["not-run"].is_string());
 }
 
 #[test]

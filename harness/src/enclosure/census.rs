@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::guard::Isolation;
 use crate::supervise::process::{ProcessId, argv_of, id_of};
 
 /// The names under which a daemon runs, the built-in one's last.
@@ -122,8 +123,8 @@ impl Census {
         self.last.clear();
     }
 
-    /// What is not as it has to be.
-    pub fn problems(&self) -> Vec<String> {
+    /// What is not as it has to be. Where each scenario has a daemon of its own, they come one after another.
+    pub fn problems(&self, isolation: Isolation) -> Vec<String> {
         let pids = |processes: &BTreeSet<ProcessId>| {
             let pids: Vec<String> = processes.iter().map(|one| one.pid.to_string()).collect();
             pids.join(", ")
@@ -139,7 +140,7 @@ impl Census {
             if let Some(together) = self.together.get(plumb) {
                 let pids = pids(together);
                 problems.push(format!("several daemons of {plumb} at a time: pids {pids}"));
-            } else if processes.len() > 1 {
+            } else if processes.len() > 1 && isolation == Isolation::Namespace {
                 let pids = pids(processes);
                 problems.push(format!(
                     "several daemons of {plumb} one after another: pids {pids}"
@@ -172,6 +173,7 @@ impl Census {
 #[cfg(test)]
 mod tests {
     use super::{Census, Daemon, plumb_of};
+    use crate::guard::Isolation;
     use crate::supervise::process::ProcessId;
 
     fn daemon(pid: u32, plumb: &str) -> Daemon {
@@ -193,7 +195,7 @@ mod tests {
         for pids in after {
             census.see(all(pids));
         }
-        assert_eq!(census.problems().join("; "), expected);
+        assert_eq!(census.problems(Isolation::Namespace).join("; "), expected);
     }
 
     #[test]
@@ -209,6 +211,16 @@ mod tests {
         let in_turn = "several daemons of plumb one after another: pids 7, 8";
         check(&[], &[&[7], &[7], &[8], &[8]], &[], in_turn);
         check(&[], &[&[7], &[7, 8], &[7], &[7]], &[], "");
+    }
+
+    #[test]
+    fn with_a_daemon_for_each_scenario_they_come_in_turn() {
+        let mut census = Census::begin([].into());
+        for pid in [7, 7, 8, 8] {
+            census.see([daemon(pid, "plumb")].into());
+        }
+        assert_eq!(census.problems(Isolation::Daemon), Vec::<String>::new());
+        assert_eq!(census.problems(Isolation::Namespace).len(), 1);
     }
 
     #[test]
