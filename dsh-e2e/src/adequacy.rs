@@ -41,7 +41,9 @@ pub(crate) fn main(options: &AdequacyOptions) -> Result<Exit, Refusal> {
     };
     if options.format == Format::Plain {
         for scenario in &idle_passes {
-            text.push_str(&format!("survivor: {scenario} passes with an agent that does nothing\n"));
+            text.push_str(&format!(
+                "survivor: {scenario} passes with an agent that does nothing\n"
+            ));
         }
     }
     std::io::stdout()
@@ -87,7 +89,10 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>, Refusal> {
     folders.sort();
     if folders.is_empty() {
         return Err(Refusal {
-            what: format!("{}: there is no evidence (no facts.json below it)", folder.display()),
+            what: format!(
+                "{}: there is no evidence (no facts.json below it)",
+                folder.display()
+            ),
             hint: Some("name a folder that `run` has written, such as e2e-results/latest".into()),
             exit: Exit::NothingChecked,
         });
@@ -102,10 +107,8 @@ fn over(folder: &Path) -> Result<Report, Refusal> {
     let work = || -> Result<(), Refusal> {
         while let Some(folder) = locked(&left)?.pop() {
             let (run, evidence, build) = read(&folder)?;
-            let found = match run.id.control {
-                None => survey(&run, &evidence, &build),
-                Some(_) => None,
-            };
+            let is_clean = run.id.control.is_none();
+            let found = is_clean.then(|| survey(&run, &evidence, &build));
             let verdict = judge(&run, &evidence, &build);
             let mut all = locked(&all)?;
             if let Some(found) = found {
@@ -121,7 +124,11 @@ fn over(folder: &Path) -> Result<Report, Refusal> {
         let started: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         started
             .into_iter()
-            .map(|worker| worker.join().map_err(|_| Refusal::broken("a worker panicked"))?)
+            .map(|worker| {
+                worker
+                    .join()
+                    .map_err(|_| Refusal::broken("a worker panicked"))?
+            })
             .collect::<Result<Vec<()>, Refusal>>()
     })?;
     let (surveyed, survey, mut judged) = all.into_inner().map_err(Refusal::broken)?;
@@ -132,5 +139,7 @@ fn over(folder: &Path) -> Result<Report, Refusal> {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> Result<std::sync::MutexGuard<'_, T>, Refusal> {
-    mutex.lock().map_err(|_| Refusal::broken("a worker panicked"))
+    mutex
+        .lock()
+        .map_err(|_| Refusal::broken("a worker panicked"))
 }

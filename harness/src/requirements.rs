@@ -14,9 +14,18 @@ use crate::verdict::{Outcome, Verdict};
 
 /// The sets that are compiled in, by name.
 const TEXTS: [(&str, &str); 3] = [
-    ("rfc.1", include_str!("../../scenarios/requirements/rfc.1.toml")),
-    ("located.1", include_str!("../../scenarios/requirements/located.1.toml")),
-    ("note.1", include_str!("../../scenarios/requirements/note.1.toml")),
+    (
+        "rfc.1",
+        include_str!("../../scenarios/requirements/rfc.1.toml"),
+    ),
+    (
+        "located.1",
+        include_str!("../../scenarios/requirements/located.1.toml"),
+    ),
+    (
+        "note.1",
+        include_str!("../../scenarios/requirements/note.1.toml"),
+    ),
 ];
 
 /// One frozen set.
@@ -87,7 +96,10 @@ pub fn today(revision: &str, contract: &Contract, scenarios: &[Scenario]) -> Req
         }
     };
     for (name, clauses) in BUILT_IN_CLAUSES {
-        add(named("", name), &mut clauses.iter().map(|id| (*id).to_owned()));
+        add(
+            named("", name),
+            &mut clauses.iter().map(|id| (*id).to_owned()),
+        );
     }
     for scenario in scenarios {
         let cases = scenario.file.case.iter().flat_map(|case| &case.expect);
@@ -296,7 +308,10 @@ mod tests {
 
     #[test]
     fn a_run_that_passes_what_its_agent_can_show_conforms_and_names_the_rest() {
-        let all = weighed(&[verdict("env/one", &[("a", Outcome::Pass), ("later", Outcome::Fail)])]);
+        let all = weighed(&[verdict(
+            "env/one",
+            &[("a", Outcome::Pass), ("later", Outcome::Fail)],
+        )]);
         assert_eq!(
             all.statement("note.1"),
             "n/a: env/two:b\nadvisory: env/one:later\nconforms to note.1: 1 pass, 0 fail, 1 n/a (named)\n"

@@ -32,7 +32,10 @@ pub(super) fn set(options: &RunOptions, subjects: &[Subject]) -> Result<Option<N
         let revision = subject.build.facts.revision.to_string();
         if revision != set.revision {
             return Err(Refusal::new(
-                format!("{} is held to {revision}, and {name} is not about it", subject.build.name()),
+                format!(
+                    "{} is held to {revision}, and {name} is not about it",
+                    subject.build.name()
+                ),
                 format!("use `--requirements {revision}.1`"),
             ));
         }

@@ -35,7 +35,14 @@ pub(super) struct Site {
 }
 
 /// Objects whose keys are names that a scenario gives, and not facts of their own.
-const NAMED: [&str; 6] = ["launches", "env", "planted", "hidden_in", "properties", "ambient"];
+const NAMED: [&str; 6] = [
+    "launches",
+    "env",
+    "planted",
+    "hidden_in",
+    "properties",
+    "ambient",
+];
 
 /// Subtrees that are one fact, the definition of a tool: pinned, and compared as a whole.
 const WHOLE: [&str; 3] = ["parameters", "inputSchema", "outputSchema"];

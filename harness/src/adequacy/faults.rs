@@ -74,7 +74,9 @@ fn clean(run: &Run, verdict: &Verdict, passed: &mut BTreeSet<String>, found: &mu
     if verdict.standing != Standing::AsExpected {
         let mut why = verdict.surprises.clone();
         why.extend(verdict.symptoms());
-        found.unclean.insert(format!("{} {}", run.build, run.id), why);
+        found
+            .unclean
+            .insert(format!("{} {}", run.build, run.id), why);
     }
     for finding in &verdict.findings {
         let check = crate::contract::named(&run.id.scenario, &finding.check);
@@ -154,11 +156,7 @@ mod tests {
                 }];
                 let clean = run.id.control.is_none();
                 verdict.surprises.clear();
-                verdict.standing = if clean {
-                    Standing::AsExpected
-                } else {
-                    control
-                };
+                verdict.standing = if clean { Standing::AsExpected } else { control };
                 (run, verdict)
             })
             .collect();
@@ -170,14 +168,20 @@ mod tests {
         let found = weighed(Standing::AsExpected);
         assert!(found.is_adequate(), "{found:?}");
         assert!(found.killed["env/one:a"].contains("env/one#red-1"));
-        assert_eq!(found.faults[0].turns, [format!("a [{}]", Class::Missing.code())]);
+        assert_eq!(
+            found.faults[0].turns,
+            [format!("a [{}]", Class::Missing.code())]
+        );
     }
 
     #[test]
     fn a_fault_that_was_not_caught_is_told_and_its_check_survives() {
         let found = weighed(Standing::Unexpected);
         assert!(!found.is_adequate());
-        assert_eq!(found.faults[0].surprises, ["its verdict is not as expected"]);
+        assert_eq!(
+            found.faults[0].surprises,
+            ["its verdict is not as expected"]
+        );
         assert!(found.survivors.contains("env/one:a"));
     }
 }

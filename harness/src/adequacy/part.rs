@@ -84,9 +84,15 @@ impl Part {
     pub(super) fn is_of(&self, file: &str, evidence: &Evidence) -> bool {
         match self {
             Self::Facts => file == "facts.json",
-            Self::Probe(name) => evidence.probes.get(name).is_some_and(|one| one.file == file),
+            Self::Probe(name) => evidence
+                .probes
+                .get(name)
+                .is_some_and(|one| one.file == file),
             Self::Hold(name) => file == format!("holds/{name}.json"),
-            Self::Session(at) => evidence.sessions.get(*at).is_some_and(|one| one.file == file),
+            Self::Session(at) => evidence
+                .sessions
+                .get(*at)
+                .is_some_and(|one| one.file == file),
             Self::Model(_) => file == "model.jsonl",
             Self::Record(_) => file.starts_with("records/"),
             Self::Tap(at) => evidence.taps.get(*at).is_some_and(|one| one.file == file),

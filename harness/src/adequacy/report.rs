@@ -79,7 +79,7 @@ fn read(text: &str) -> Result<Reviewed, ReviewedError> {
 /// The whole result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Folders whose evidence was green and was changed.
+    /// Clean runs whose evidence was changed.
     pub surveyed: usize,
     /// How many changes were judged.
     pub changes: usize,
@@ -156,12 +156,20 @@ fn facts(survey: &Survey, list: &Reviewed, report: &mut Report) {
         }
     }
     for entry in entries() {
-        let mut theirs = survey.facts.iter().filter(|(fact, _)| covers(entry, fact)).peekable();
+        let mut theirs = survey
+            .facts
+            .iter()
+            .filter(|(fact, _)| covers(entry, fact))
+            .peekable();
         if theirs.peek().is_none() {
-            report.stale.insert(format!("{entry} is listed as unread and is no fact"));
+            report
+                .stale
+                .insert(format!("{entry} is listed as unread and is no fact"));
         }
         for (fact, _) in theirs.filter(|(_, tally)| tally.turned > 0) {
-            report.stale.insert(format!("{fact} is listed as unread, and a check reads it"));
+            report
+                .stale
+                .insert(format!("{fact} is listed as unread, and a check reads it"));
         }
     }
 }
@@ -204,10 +212,14 @@ pub fn page(report: &Report) -> String {
         line(format!("vacuous: no change of any fact turns {check}"));
     }
     for (check, file) in &report.unmoved {
-        line(format!("survivor: {check} says it reads {file}, and no change of it turns it"));
+        line(format!(
+            "survivor: {check} says it reads {file}, and no change of it turns it"
+        ));
     }
     for fact in &report.unread {
-        line(format!("unread: no check reads {fact}; see scenarios/unread.toml"));
+        line(format!(
+            "unread: no check reads {fact}; see scenarios/unread.toml"
+        ));
     }
     for entry in &report.stale {
         line(format!("stale: {entry}"));
@@ -215,9 +227,15 @@ pub fn page(report: &Report) -> String {
     let faults = &report.faults;
     for fault in &faults.faults {
         let turns = fault.turns.join(", ");
-        line(format!("fault: {} {} ({}) turns {turns}", fault.build, fault.id, fault.title));
+        line(format!(
+            "fault: {} {} ({}) turns {turns}",
+            fault.build, fault.id, fault.title
+        ));
         for surprise in &fault.surprises {
-            line(format!("not caught: {} {}: {surprise}", fault.build, fault.id));
+            line(format!(
+                "not caught: {} {}: {surprise}",
+                fault.build, fault.id
+            ));
         }
     }
     for (run, why) in &faults.unclean {
@@ -226,9 +244,13 @@ pub fn page(report: &Report) -> String {
     for check in &faults.survivors {
         line(format!("survivor: no fault turns {check}"));
     }
-    let caught = faults.faults.iter().filter(|one| one.surprises.is_empty()).count();
+    let caught = faults
+        .faults
+        .iter()
+        .filter(|one| one.surprises.is_empty())
+        .count();
     line(format!(
-        "{} green folders, {} changes, {} checks: {} vacuous, {} not moved, {} facts unread, {} stale; {caught} of {} faults caught, {} checks survive them",
+        "{} clean runs, {} changes, {} checks: {} vacuous, {} not moved, {} facts unread, {} stale; {caught} of {} faults caught, {} checks survive them",
         report.surveyed,
         report.changes,
         report.turned.len(),

@@ -67,13 +67,9 @@ fn named(run: &Run, check: &str) -> String {
     format!("{}:{check}", run.id)
 }
 
-/// Surveys one run; nothing where its evidence is not green, since then a change proves nothing.
-pub fn survey(run: &Run, evidence: &Evidence, build: &BuildFacts) -> Option<Survey> {
+/// Surveys the checks of one run that passed: of another a change shows nothing.
+pub fn survey(run: &Run, evidence: &Evidence, build: &BuildFacts) -> Survey {
     let green = judge(run, evidence, build);
-    let red = |outcome| matches!(outcome, Outcome::Fail | Outcome::Unobserved);
-    if green.findings.iter().any(|finding| red(finding.outcome)) {
-        return None;
-    }
     let mut at_work = AtWork::new(run, build, &green, evidence);
     let mut copy = evidence.clone();
     for (part, value, site) in chosen(evidence) {
@@ -85,15 +81,15 @@ pub fn survey(run: &Run, evidence: &Evidence, build: &BuildFacts) -> Option<Surv
         }
         let fact = format!("{}:{}", part.sort(evidence), site.fact);
         at_work.take(&copy, fact, site.change, |file| part.is_of(file, evidence));
-        // What was there is put back, and the types took it before.
-        part.put(value.as_ref().clone(), &mut copy)?;
+        // What was there is put back; the types took it before.
+        part.put(value.as_ref().clone(), &mut copy);
     }
     for one in whole::copies(evidence, build) {
         at_work.take(&one.evidence, one.fact.to_owned(), one.change, |file| {
             file == one.file || (one.file == "records/" && file.starts_with("records/"))
         });
     }
-    Some(at_work.survey)
+    at_work.survey
 }
 
 /// Every change that is judged: of a fact that stands in many places in the same words, as a message does in each later
@@ -166,7 +162,11 @@ impl<'a> AtWork<'a> {
                 continue;
             }
             turned = true;
-            let sight = self.survey.checks.entry(named(self.run, &before.check)).or_default();
+            let sight = self
+                .survey
+                .checks
+                .entry(named(self.run, &before.check))
+                .or_default();
             sight.turns += 1;
             sight.turned_by.insert((fact.clone(), change));
             for (file, turns) in &mut sight.files {

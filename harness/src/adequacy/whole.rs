@@ -122,7 +122,9 @@ impl Copies<'_> {
             }
         }
         let records = "records/";
-        self.add(records, "record", Change::Emptied, |one| one.records.clear());
+        self.add(records, "record", Change::Emptied, |one| {
+            one.records.clear()
+        });
         for (at, record) in base.records.iter().enumerate() {
             self.add(records, "record", Change::Removed, |one| {
                 one.records.remove(at);
