@@ -11,6 +11,7 @@ use harness::adequacy::{Report, Survey, faults, page, reviewed, survey, weigh};
 use harness::contract::contract;
 use harness::exit::Exit;
 use harness::judge::judge;
+use harness::plan::Run;
 use harness::verdict::{Standing, Verdict};
 
 use crate::cli::{AdequacyOptions, ControlsOption, Format};
@@ -109,7 +110,12 @@ fn over(folder: &Path) -> Result<Report, Refusal> {
             let (run, evidence, build) = read(&folder)?;
             let is_clean = run.id.control.is_none();
             let found = is_clean.then(|| survey(&run, &evidence, &build));
-            let verdict = judge(&run, &evidence, &build);
+            let mut verdict = judge(&run, &evidence, &build);
+            if !is_witnessed(&run, &folder) {
+                verdict.standing = Standing::Unexpected;
+                let what = "its saboteur left no witness (sabotage.jsonl) that it acted";
+                verdict.surprises.push(what.to_owned());
+            }
             let mut all = locked(&all)?;
             if let Some(found) = found {
                 all.0 += 1;
@@ -136,6 +142,20 @@ fn over(folder: &Path) -> Result<Report, Refusal> {
     let contract = contract().map_err(Refusal::broken)?;
     let list = reviewed().map_err(Refusal::broken)?;
     Ok(weigh(surveyed, &survey, faults(&judged, &contract), &list))
+}
+
+/// Whether the saboteurs of a control, where it has any, have written down that they acted. One that has to fail to mount
+/// cannot: that its row is named as not mounted is its witness.
+fn is_witnessed(run: &Run, folder: &Path) -> bool {
+    let rows = run
+        .launches
+        .values()
+        .filter_map(|launch| launch.rows.as_ref());
+    let mut names = rows.flat_map(|rows| rows.keys());
+    run.id.control.is_none()
+        || !names.any(|row| row.starts_with("saboteur:"))
+        || run.flips.iter().any(|flip| flip.check == "mounted")
+        || std::fs::metadata(folder.join("sabotage.jsonl")).is_ok_and(|file| file.len() > 0)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> Result<std::sync::MutexGuard<'_, T>, Refusal> {

@@ -1,10 +1,16 @@
-//! The command line: arguments as data. The only place that reads the caller's environment.
+//! The command line: arguments as data. With its variables the only place that reads the caller's environment.
 
-use std::collections::BTreeMap;
+mod matrix;
+mod variables;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use harness::agent::dsh::Revision;
+
+pub(crate) use matrix::{Enclosure, MatrixOptions};
+pub(crate) use variables::{E2E, environment, keys, words};
 
 /// Conformance suite and end-to-end harness for session identity in DeepSeek Harness
 #[derive(Debug, Parser)]
@@ -35,6 +41,8 @@ pub(crate) enum Verb {
     Provision(ProvisionOptions),
     /// Look at what the identity plugin depends on, on the builds themselves
     Doctor(DoctorOptions),
+    /// Run the acceptance matrix against a real plumb
+    Matrix(MatrixOptions),
     /// Helpers that the harness starts itself
     #[command(flatten)]
     Hidden(Hidden),
@@ -42,12 +50,23 @@ pub(crate) enum Verb {
 
 /// Options of `run`.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct RunOptions {
-    /// Pinned build of dsh to drive (can be repeated)
+    /// The dsh to drive: a pinned build, installed, or the path of one (can be repeated)
     ///
-    /// Defaults to the newest pinned build.
+    /// Defaults to the one that `DSH_BIN` names, and to the newest pinned build without it. `installed` is `DSH_BIN`, else
+    /// the one in the profile tree of `DSH_HOME` or `~/.dsh`, else the only one in npx's cache (`npm_config_cache` or
+    /// `~/.npm`).
     #[arg(long = "dsh", value_name = "BUILD")]
     pub(crate) dsh: Vec<String>,
+    /// Revision of the contract that an installed dsh keeps
+    ///
+    /// A pinned build states its own. A dsh of no pinned version needs it.
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) contract: Option<Contract>,
     /// The plumb to use: fake, real, or the path of one
     ///
     /// Defaults to the plumb that `PLUMB_BIN` names, as `real` does, and to the built-in `fake` without it. `real` is
@@ -122,6 +141,27 @@ pub(crate) struct RunOptions {
     pub(crate) reports: Vec<String>,
 }
 
+/// A revision of the contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Contract {
+    /// The older text
+    Rfc,
+    /// The newer note's registry with the older text's location
+    Located,
+    /// The newer note
+    Note,
+}
+
+impl Contract {
+    pub(crate) fn revision(self) -> Revision {
+        match self {
+            Self::Rfc => Revision::Rfc,
+            Self::Located => Revision::Located,
+            Self::Note => Revision::Note,
+        }
+    }
+}
+
 /// Which controls are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ControlsOption {
@@ -150,6 +190,9 @@ pub(crate) struct ListOptions {
     /// Show the clauses of the contract instead
     #[arg(long)]
     pub(crate) clauses: bool,
+    /// Show the dsh that can be driven instead: pinned builds, and what is installed here
+    #[arg(long, conflicts_with = "clauses")]
+    pub(crate) builds: bool,
     /// Fail if a clause or a check is not mapped
     #[arg(long, requires = "clauses")]
     pub(crate) check: bool,
@@ -246,9 +289,12 @@ pub(crate) struct DoctorOptions {
     /// The agent to look at
     #[arg(long, value_name = "AGENT", default_value = "dsh")]
     pub(crate) agent: DoctorAgent,
-    /// Pinned build (can be repeated); all when left out
+    /// Pinned build, installed, or the path of a dsh (can be repeated); all pinned builds when left out
     #[arg(long = "dsh", value_name = "BUILD")]
     pub(crate) dsh: Vec<String>,
+    /// Revision of the contract that an installed dsh keeps
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) contract: Option<Contract>,
     /// Where the builds are kept
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
@@ -351,93 +397,4 @@ pub(crate) enum Hidden {
         #[arg(long)]
         to: Option<String>,
     },
-}
-
-/// The caller's environment.
-pub(crate) fn environment() -> BTreeMap<OsString, OsString> {
-    std::env::vars_os().collect()
-}
-
-/// The seed's own variables, each of which has to reach a container (RUN-17).
-pub(crate) const E2E: [&str; 7] = [
-    "E2E_ISOLATION",
-    "E2E_EXPECT",
-    "E2E_EXPECT_FAIL_MATCH",
-    "E2E_RESUME_PROOF",
-    "E2E_NORMALISE",
-    "E2E_SIGNAL_RUNNER",
-    "E2E_SIGNAL_AFTER_MS",
-];
-
-/// The words behind the program's name.
-pub(crate) fn words() -> Vec<OsString> {
-    std::env::args_os().skip(1).collect()
-}
-
-/// How the name of a variable ends that holds a key.
-const KEY_NAMES: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS"];
-
-/// How long a value is at the least to be taken for a key: a shorter word can stand in any text by chance.
-const KEY_LENGTH: usize = 12;
-
-/// The keys in the caller's environment: the values of variables that are called so, paths left out.
-pub(crate) fn keys() -> Vec<String> {
-    keys_of(&environment())
-}
-
-fn keys_of(environment: &BTreeMap<OsString, OsString>) -> Vec<String> {
-    let named = environment.iter().filter(|(name, _)| {
-        let name = name.to_string_lossy().to_uppercase();
-        KEY_NAMES.iter().any(|ending| name.ends_with(ending))
-    });
-    named
-        .map(|(_, value)| value.to_string_lossy().into_owned())
-        .filter(|value| value.len() >= KEY_LENGTH && !value.starts_with('/'))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{E2E, keys_of};
-
-    #[test]
-    fn the_container_hands_every_variable_in_and_never_the_owners_opt_in() {
-        let script = include_str!("../../container/e2e");
-        let handed: Vec<&str> = script
-            .lines()
-            .flat_map(|line| line.split("--env ").skip(1))
-            .filter_map(|rest| rest.split([' ', '\\']).next())
-            .collect();
-        assert_eq!(handed, E2E);
-        assert!(!script.contains("DSH_E2E_HOST_DAEMON"));
-    }
-
-    #[test]
-    fn no_variable_is_read_that_is_not_in_the_list() {
-        let sources = [
-            include_str!("enclosed.rs"),
-            include_str!("run/expect.rs"),
-            include_str!("../../harness/src/host.rs"),
-        ];
-        for source in sources {
-            for name in source.split("\"E2E_").skip(1) {
-                let name = format!("E2E_{}", name.split('"').next().unwrap());
-                assert!(E2E.contains(&name.as_str()) || name.contains('='), "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_key_is_known_by_the_name_of_its_variable() {
-        let environment = [
-            ("DEEPSEEK_API_KEY", "sk-0123456789"),
-            ("github_token", "ghp-0123456789"),
-            ("SSL_KEY", "/etc/ssl/private.key"),
-            ("SHORT_KEY", "a"),
-            ("PATH", "/usr/local/bin:/usr/bin"),
-        ]
-        .map(|(name, value)| (name.into(), value.into()))
-        .into();
-        assert_eq!(keys_of(&environment), ["sk-0123456789", "ghp-0123456789"]);
-    }
 }

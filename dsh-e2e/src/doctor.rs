@@ -91,6 +91,7 @@ fn fields(options: &DoctorOptions) -> Result<Exit, Refusal> {
             Network::Allowed
         },
         check: Check::Quick,
+        contract: options.contract,
     };
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
     let mut maps = Vec::new();

@@ -4,6 +4,7 @@
 //! starts the one daemon before the run and stops it after. It counts the daemons, and ends as the run does, but never
 //! well when the count is wrong.
 
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::Path;
@@ -71,26 +72,30 @@ fn enclosed(floor: Option<&str>, run: &[OsString]) -> Result<Exit, Refusal> {
             Until::TimeIsUp
         },
     };
-    let kept = keep(&what, || open(plumb.as_ref()), || close(plumb.as_ref()));
+    let started = Cell::new(None);
+    let kept = keep(
+        &what,
+        || started.set(plumb.as_ref().filter(|plumb| start(plumb))),
+        || started.get().map_or_else(Vec::new, stop),
+    );
     let kept = kept.map_err(Refusal::broken)?;
     Ok(told(&kept, what.signal, &options.out))
 }
 
-/// Installs the service, which starts nothing, and starts the daemon, as none is running.
-fn open(plumb: Option<&Plumb>) -> std::io::Result<()> {
-    for words in [&["service", "install"], &["restart", "--force"]] {
-        if let Some(plumb) = plumb {
-            plumb.succeed(words).map_err(std::io::Error::other)?;
-        }
+/// Installs the service, which starts nothing, and starts the daemon, as none is running; whether it did. A plumb that
+/// cannot do that is the run's to refuse: it says why.
+fn start(plumb: &Plumb) -> bool {
+    let started = plumb
+        .succeed(&["service", "install"])
+        .and_then(|_| plumb.succeed(&["restart", "--force"]));
+    if let Err(error) = &started {
+        writeln!(std::io::stderr(), "warning: no daemon was started: {error}").ok();
     }
-    Ok(())
+    started.is_ok()
 }
 
 /// Looks whether every namespace is over, and stops the daemon; what was wrong.
-fn close(plumb: Option<&Plumb>) -> Vec<String> {
-    let Some(plumb) = plumb else {
-        return Vec::new();
-    };
+fn stop(plumb: &Plumb) -> Vec<String> {
     let dialect = Dialect::default();
     let list: Vec<&str> = dialect.list.iter().map(String::as_str).collect();
     let mut wrong = match plumb.succeed(&list) {
@@ -182,23 +187,22 @@ fn told(kept: &Kept, signal: Option<Planned>, out: &Path) -> Exit {
     if kept.status.is_none() {
         problems.push("the run was cut off".to_owned());
     }
-    let mut text = format!("e2e: {}\n", kept.census.line());
+    let mut lines = vec![format!("e2e: {}", kept.census.line())];
     if let Some(signal) = signal {
-        let by = Exit::Signalled(u8::try_from(signal.number).unwrap_or(0));
-        if !kept.is_signalled || exit != by {
+        let number = signal.number;
+        if !kept.is_signalled || exit != Exit::Signalled(u8::try_from(number).unwrap_or(0)) {
             problems.push(format!(
-                "signal {} was to end the run, and did not: {exit:?}",
-                signal.number
+                "signal {number} was to end the run, and did not: {exit:?}"
             ));
         }
-        text.push_str(&format!(
-            "e2e: the run was sent signal {}: {exit:?}\n",
-            signal.number
-        ));
+        lines.push(format!("e2e: the run was sent signal {number}: {exit:?}"));
     }
-    for problem in &problems {
-        text.push_str(&format!(" FAIL enclosure: {problem}\n"));
-    }
+    lines.extend(
+        problems
+            .iter()
+            .map(|problem| format!(" FAIL enclosure: {problem}")),
+    );
+    let text = lines.join("\n") + "\n";
     std::io::stdout().write_all(text.as_bytes()).ok();
     let census = serde_json::to_string_pretty(&kept.census).unwrap_or_default();
     // The run's own folder, if it has come so far as to make one.

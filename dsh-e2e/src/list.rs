@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use harness::agent::dsh::builds;
+use harness::agent::dsh::{Surroundings, builds};
 use harness::contract;
 use harness::exit::Exit;
 use harness::library::{self, Entry};
@@ -10,7 +10,8 @@ use harness::requirements;
 use serde_json::json;
 
 use crate::check::shown;
-use crate::cli::{Format, ListOptions};
+use crate::cli::{Format, ListOptions, environment};
+use crate::installed::{self, INSTALLED};
 use crate::refusal::Refusal;
 
 /// Lists what there is.
@@ -19,6 +20,9 @@ pub(crate) fn main(options: &ListOptions) -> Result<Exit, Refusal> {
         library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(&error.into()))?;
     if let Some(revision) = &options.freeze {
         return freeze(&entries, revision);
+    }
+    if options.builds {
+        return dsh(options.format);
     }
     if options.clauses {
         return clauses(&entries, options);
@@ -62,6 +66,48 @@ pub(crate) fn main(options: &ListOptions) -> Result<Exit, Refusal> {
         }
     }
     Ok(Exit::AsExpected)
+}
+
+/// Lists what dsh there is: the pinned builds, and the one that `--dsh installed` would take.
+fn dsh(format: Format) -> Result<Exit, Refusal> {
+    let surroundings = Surroundings::of_this_machine(environment());
+    let mut listed = Vec::new();
+    for build in builds().map_err(Refusal::broken)? {
+        listed.push(json!({
+            "dsh": build.name(), "version": build.facts.version, "revision": build.facts.revision.to_string(),
+            "platforms": build.facts.platform.keys().collect::<Vec<_>>(),
+        }));
+    }
+    listed.push(match installed::find(INSTALLED, &surroundings) {
+        Ok(found) => json!({
+            "dsh": INSTALLED, "version": found.version, "executable": found.executable,
+            "found": installed::origin(&found),
+        }),
+        Err(refusal) => json!({ "dsh": INSTALLED, "missing": refusal.what }),
+    });
+    let text = match format {
+        Format::Json => format!("{:#}\n", json!(listed)),
+        Format::Plain => listed.iter().map(line).collect(),
+    };
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(Refusal::broken)?;
+    Ok(Exit::AsExpected)
+}
+
+fn line(one: &serde_json::Value) -> String {
+    let text = |key: &str| one[key].as_str().unwrap_or("unknown").to_owned();
+    let about = match (one.get("missing"), one.get("executable")) {
+        (Some(_), _) => text("missing"),
+        (_, Some(_)) => format!(
+            "version {}, {} {}",
+            text("version"),
+            text("found"),
+            text("executable")
+        ),
+        _ => format!("version {}, revision {}", text("version"), text("revision")),
+    };
+    format!("{}: {about}\n", text("dsh"))
 }
 
 /// Lists the clauses and what proves them; with `--check` what is not mapped is a failure.

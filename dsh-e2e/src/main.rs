@@ -11,8 +11,10 @@ mod doctor;
 mod enclosed;
 mod explain;
 mod hidden;
+mod installed;
 mod judge;
 mod list;
+mod matrix;
 mod model_host;
 mod plumb_host;
 mod provision;
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Verb::Explain(options) => explain::main(&options),
         Verb::Provision(options) => provision::main(&options),
         Verb::Doctor(options) => doctor::main(&options),
+        Verb::Matrix(options) => matrix::main(&options),
     };
     match exit {
         Ok(exit) => exit.into(),

@@ -5,14 +5,16 @@
 //! daemon under the warden, and leaves its end to the warden. The harness is told a program and an account, no more.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use harness::drive::{HostError, PlumbHost, PlumbProgram};
+use harness::drive::{Apart, HostError, PlumbHost, PlumbProgram};
 use harness::gate::{self, Gate, Waiting};
 use harness::plumb::cli::Plumb;
 use harness::plumb::dialect::Dialect;
+use harness::plumb::private;
 use harness::plumb::real::RealPlumb;
 use harness::scenario::Peer;
 use harness::supervise::order::{Launch, OUTPUT_LIMIT, Stdin};
@@ -28,6 +30,8 @@ pub(crate) enum Plumbs {
     Fake(FakePlumbs),
     /// One that is there already.
     Real(Box<RealPlumb>),
+    /// One that is there already, with a daemon for each scenario.
+    Private(PrivatePlumbs),
 }
 
 impl Plumbs {
@@ -35,8 +39,13 @@ impl Plumbs {
     pub(crate) fn built_in(&self) -> Option<Plumb> {
         match self {
             Self::Fake(fakes) => fakes.first(),
-            Self::Real(_) => None,
+            Self::Real(_) | Self::Private(_) => None,
         }
+    }
+
+    /// Whether scenarios may run side by side.
+    pub(crate) fn is_one_at_a_time(&self) -> bool {
+        matches!(self, Self::Private(_)) || self.is_the_owners()
     }
 
     /// Whether the daemon in use is the one of the owner's own sessions.
@@ -47,7 +56,7 @@ impl Plumbs {
     /// Gives the daemons of the built-in one up; keeps one that is there, which nobody here may end.
     pub(crate) fn into_real(self) -> Option<Box<RealPlumb>> {
         match self {
-            Self::Fake(_) => None,
+            Self::Fake(_) | Self::Private(_) => None,
             Self::Real(real) => Some(real),
         }
     }
@@ -56,13 +65,14 @@ impl Plumbs {
         match self {
             Self::Fake(fakes) => fakes,
             Self::Real(real) => real.as_ref(),
+            Self::Private(private) => private,
         }
     }
 }
 
 impl PlumbHost for Plumbs {
-    fn plumb(&self, peer: &Peer) -> Result<PlumbProgram, HostError> {
-        self.host().plumb(peer)
+    fn plumb(&self, peer: &Peer, root: &Path) -> Result<PlumbProgram, HostError> {
+        self.host().plumb(peer, root)
     }
 
     fn made(&self, namespace: &str, root: &Path) {
@@ -71,6 +81,50 @@ impl PlumbHost for Plumbs {
 
     fn stopped(&self) -> Option<String> {
         self.host().stopped()
+    }
+}
+
+/// A plumb that is there, under a private home for each scenario.
+#[derive(Debug)]
+pub(crate) struct PrivatePlumbs {
+    /// The program.
+    pub(crate) program: PathBuf,
+    /// What it says of its version.
+    pub(crate) version: String,
+    /// Why it may be used.
+    pub(crate) why: String,
+}
+
+impl PlumbHost for PrivatePlumbs {
+    /// Where plumb keeps things below a home is measured (facts, section 1); `service show` would tell only what the
+    /// account's own plumb was installed with.
+    fn plumb(&self, peer: &Peer, root: &Path) -> Result<PlumbProgram, HostError> {
+        if *peer != Peer::default() {
+            return Err(HostError {
+                what: format!("a plumb that is there cannot be made to behave like {peer:?}"),
+            });
+        }
+        let home = root.join("h");
+        let run = home.join("run");
+        std::fs::create_dir_all(&run)
+            .and_then(|()| std::fs::set_permissions(&run, Permissions::from_mode(0o700)))
+            .map_err(|error| HostError {
+                what: format!("{}: {error}", run.display()),
+            })?;
+        let state = home.join(".local/state/plumb");
+        let sessions = home.join(".local/share/plumb/sessions");
+        std::fs::create_dir_all(&sessions).map_err(|error| HostError {
+            what: format!("{}: {error}", sessions.display()),
+        })?;
+        Ok(PlumbProgram {
+            program: self.program.clone(),
+            account: private::environment(&home),
+            sessions,
+            log: state.join("daemon.log"),
+            state,
+            assumes: Vec::new(),
+            apart: Apart::Home(home),
+        })
     }
 }
 
@@ -120,7 +174,7 @@ impl FakePlumbs {
 }
 
 impl PlumbHost for FakePlumbs {
-    fn plumb(&self, peer: &Peer) -> Result<PlumbProgram, HostError> {
+    fn plumb(&self, peer: &Peer, _root: &Path) -> Result<PlumbProgram, HostError> {
         self.by_peer
             .iter()
             .find(|(other, _)| other == peer)
@@ -185,6 +239,7 @@ async fn start(
         log: service.log,
         state: service.state,
         assumes: assumptions(&plumb).map_err(|error| failed(error.to_string()))?,
+        apart: Apart::Namespace,
     };
     Ok((program, daemon))
 }

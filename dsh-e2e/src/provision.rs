@@ -10,7 +10,8 @@ use harness::agent::dsh::{
 use harness::exit::Exit;
 use serde_json::json;
 
-use crate::cli::{Format, ProvisionOptions, environment};
+use crate::cli::{Contract, Format, ProvisionOptions, environment};
+use crate::installed;
 use crate::refusal::Refusal;
 
 /// A build and where it lies.
@@ -25,6 +26,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) cache: Option<&'a Path>,
     pub(crate) network: Network,
     pub(crate) check: Check,
+    /// The revision that an installed dsh is said to keep.
+    pub(crate) contract: Option<Contract>,
 }
 
 /// Fetches and tells.
@@ -50,6 +53,7 @@ pub(crate) fn main(options: &ProvisionOptions) -> Result<Exit, Refusal> {
         } else {
             Check::Quick
         },
+        contract: None,
     };
     let mut told = Vec::new();
     for name in &names {
@@ -90,17 +94,31 @@ pub(crate) fn have(
     terms: Terms<'_>,
     tell: &mut dyn FnMut(String),
 ) -> Result<Subject, Refusal> {
+    let surroundings = Surroundings::of_this_machine(environment());
+    let cache = match terms.cache {
+        Some(at) => Cache::at(at).map_err(|error| refused(&error))?,
+        None => Cache::of_the_account(&surroundings).map_err(|error| refused(&error))?,
+    };
+    if installed::is_meant(name) {
+        return installed::have(name, terms.contract, &cache);
+    }
     let build = find(name).map_err(|error| {
         Refusal::new(
             error.to_string(),
             "name one with `--dsh BUILD`; a folder in agents/dsh adds another",
         )
     })?;
-    let surroundings = Surroundings::of_this_machine(environment());
-    let cache = match terms.cache {
-        Some(at) => Cache::at(at).map_err(|error| refused(&error))?,
-        None => Cache::of_the_account(&surroundings).map_err(|error| refused(&error))?,
-    };
+    if let Some(contract) = terms.contract
+        && contract.revision() != build.facts.revision
+    {
+        return Err(Refusal::new(
+            format!(
+                "--contract: the pinned build {name} keeps the revision {}",
+                build.facts.revision
+            ),
+            "leave `--contract` out: it is for a dsh that is installed",
+        ));
+    }
     let request = Request {
         build: &build,
         cache: &cache,

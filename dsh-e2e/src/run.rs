@@ -7,11 +7,12 @@ mod expect;
 pub(crate) mod guarded;
 pub(crate) mod reports;
 pub(crate) mod select;
+pub(crate) mod subjects;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use harness::agent::dsh::{Build, Check, Network};
+use harness::agent::dsh::Build;
 use harness::clock::Moment;
 use harness::contract::{Extent, review};
 use harness::event::Event;
@@ -21,7 +22,6 @@ use harness::library::{self, Entry};
 use harness::plan::{self, Controls, Subject as Planned};
 use harness::plumb::cli::Plumb;
 use harness::plumb::dialect::Dialect;
-use harness::plumb::real::RealPlumb;
 use harness::report::{Account, Plain};
 use harness::scenario::Peer;
 use harness::supervise::{Warden, WardenProgram};
@@ -32,8 +32,9 @@ use crate::check::shown;
 use crate::cli::{ControlsOption, RunOptions};
 use crate::model_host::Scripted;
 use crate::plumb_host::{FakePlumbs, Ground, Plumbs};
-use crate::provision::{Subject, Terms, have};
+use crate::provision::Subject;
 use crate::refusal::Refusal;
+use guarded::Given;
 
 /// One run to be driven, and where its evidence goes.
 pub(crate) struct Task {
@@ -56,13 +57,13 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     if options.dry_run {
         return dry::main(options, &asked, &entries, &reports, &admitted);
     }
-    let real = guarded::take(&admitted)?;
-    if let Some(real) = &real {
+    let given = guarded::take(&admitted)?;
+    if let Some(given) = &given {
         // The acceptance line comes before anything exists, whatever ends the run after it.
-        let page = Plain::default().on(&guarded::admitted(real));
+        let page = Plain::default().on(&guarded::admitted(given));
         std::io::stderr().write_all(page.err.as_bytes()).ok();
     }
-    let mut subjects = subjects(options)?;
+    let mut subjects = subjects::subjects(options)?;
     let idle = tempfile::tempdir().map_err(Refusal::broken)?;
     if options.do_nothing {
         let executable = idle.path().join(DO_NOTHING);
@@ -75,40 +76,9 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let results = select::results(&options.out)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
     let (exit, account) =
-        runtime.block_on(all(options, &asked, &entries, &subjects, &results, real))?;
+        runtime.block_on(all(options, &asked, &entries, &subjects, &results, given))?;
     reports::write(&reports, &account)?;
     Ok(exit)
-}
-
-/// The builds that the options name; the newest when they name none.
-pub(crate) fn names(options: &RunOptions) -> Vec<String> {
-    if options.dsh.is_empty() {
-        vec!["0.2.1".to_owned()]
-    } else {
-        options.dsh.clone()
-    }
-}
-
-pub(crate) fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
-    let names = names(options);
-    let terms = Terms {
-        cache: options.cache.as_deref(),
-        network: if options.offline {
-            Network::Offline
-        } else {
-            Network::Allowed
-        },
-        check: Check::Quick,
-    };
-    names
-        .iter()
-        .map(|name| {
-            have(name, terms, &mut |what| {
-                // Progress is for who watches; nobody has to.
-                writeln!(std::io::stderr(), "{what}").ok();
-            })
-        })
-        .collect()
 }
 
 /// Drives everything and ends everything.
@@ -122,7 +92,7 @@ async fn all(
     entries: &[Entry],
     subjects: &[Subject],
     results: &Path,
-    real: Option<RealPlumb>,
+    given: Option<Given>,
 ) -> Result<(Exit, Account), Refusal> {
     let set = conform::set(options, subjects)?;
     let origin = Moment::now();
@@ -138,7 +108,7 @@ async fn all(
     let root = select::root(options.root.as_deref())?;
     let builds: Vec<&Build> = subjects.iter().map(|subject| &subject.build).collect();
     let mut tasks = tasks(options, asked, entries, &builds, results, root.path());
-    if real.is_some() {
+    if given.is_some() {
         guarded::leave_out(&mut tasks);
     }
     if tasks.is_empty() {
@@ -163,7 +133,7 @@ async fn all(
         warden: &warden,
         dialect: &dialect,
     };
-    let plumbs = plumbs(real, &tasks, &ground).await?;
+    let plumbs = plumbs(given, &tasks, &ground).await?;
     if let Some(plumb) = plumbs.built_in() {
         tell(&built_in(plumb)?);
     }
@@ -197,7 +167,11 @@ async fn all(
     for trouble in &closing.trouble {
         writeln!(std::io::stderr(), "warning: {trouble}").ok();
     }
-    root.finish(options.keep, &outcome.verdicts);
+    if outcome.daemon_left {
+        root.keep();
+    } else {
+        root.finish(options.keep, &outcome.verdicts);
+    }
     for review in &reviews {
         tell(review);
     }
@@ -268,12 +242,13 @@ fn built_in(plumb: Plumb) -> Result<Event, Refusal> {
 
 /// The plumb that is there, or the built-in one started in every way that a task wants.
 async fn plumbs(
-    real: Option<RealPlumb>,
+    given: Option<Given>,
     tasks: &[Task],
     ground: &Ground<'_>,
 ) -> Result<Plumbs, Refusal> {
-    match real {
-        Some(real) => Ok(Plumbs::Real(Box::new(real))),
+    match given {
+        Some(Given::Shared(real)) => Ok(Plumbs::Real(real)),
+        Some(Given::Private(private)) => Ok(Plumbs::Private(private)),
         None => FakePlumbs::start(&peers(tasks), ground)
             .await
             .map(Plumbs::Fake)
@@ -281,9 +256,9 @@ async fn plumbs(
     }
 }
 
-/// How many scenarios run at a time: one at the owner's own daemon.
+/// How many scenarios run at a time: one at the owner's own daemon, and one where each starts a daemon.
 fn jobs(options: &RunOptions, plumbs: &Plumbs) -> usize {
-    if plumbs.is_the_owners() {
+    if plumbs.is_one_at_a_time() {
         return 1;
     }
     let all = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -350,6 +325,7 @@ fn tasks(
         None if asked.has_to_fail() || options.requirements.is_some() => Controls::None,
         Some(ControlsOption::All) | None => Controls::All,
     };
+    let names = subjects::again(options);
     let mut tasks = Vec::new();
     for (idx, build) in builds.iter().enumerate() {
         let planned = Planned {
@@ -371,8 +347,8 @@ fn tasks(
                     let plumb = options.plumb.as_ref();
                     let plumb = plumb.map_or(String::new(), |plumb| format!(" --plumb '{plumb}'"));
                     let again = format!(
-                        "dsh-e2e run --dsh {}{plumb} --only '{}'",
-                        run.build, run.id.scenario
+                        "dsh-e2e run{}{plumb} --only '{}'",
+                        names[idx], run.id.scenario
                     );
                     tasks.push(Task {
                         evidence: results.join(&run.build).join(&name),

@@ -16,11 +16,15 @@ use std::process::{Child, Command, Stdio};
 use harness::agent::dsh::{Cache, Surroundings};
 use harness::enclosure::floor::{Access, Floor, Kept};
 use harness::exit::Exit;
-use harness::guard::Admitted;
+use harness::guard::{Admitted, Evidence};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
 use crate::cli::{RunOptions, environment, words};
+use crate::installed;
+use crate::provision::Subject;
 use crate::refusal::Refusal;
-use crate::run::{guarded, reports, subjects};
+use crate::run::subjects::{names, subjects};
+use crate::run::{guarded, reports};
 
 /// util-linux's program, and the namespaces: user, with this user as root; mount; process; network; interprocess;
 /// host name is left alone.
@@ -39,12 +43,22 @@ const ACCOUNT: [&str; 6] = [
 /// Runs in a sandbox.
 pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
     let admitted = guarded::admit(options)?;
+    if let Admitted::Real(real) = &admitted
+        && matches!(real.evidence, Evidence::Owner(_))
+    {
+        return Err(Refusal::new(
+            "--sandbox: the owner's daemon is out of reach of a sandbox",
+            "leave `--sandbox` out, or unset DSH_E2E_HOST_DAEMON",
+        ));
+    }
     probe()?;
     let base = tempfile::Builder::new()
         .prefix("dse-box-")
         .tempdir()
         .map_err(Refusal::broken)?;
-    let floor = floor(options, &admitted, base.path())?;
+    let subjects = subjects(options)?;
+    let floor = floor(options, &admitted, &subjects, base.path())?;
+    let found = found(options, &subjects)?;
     let program = std::env::current_exe().map_err(Refusal::broken)?;
     let floor = serde_json::to_string(&floor).map_err(Refusal::broken)?;
     let mut command = Command::new(UNSHARE[0]);
@@ -53,15 +67,27 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
         .arg("--")
         .arg(&program)
         .args(["enclosed", "--floor", &floor, "--"])
-        .args(inner_words(options))
+        .args(inner_words(options, &found))
         .stdin(Stdio::piped())
         // A terminal's signals come here alone, and from here through the pipe.
         .process_group(0);
     for name in ACCOUNT {
         command.env_remove(name);
     }
-    let child = command.spawn().map_err(Refusal::broken)?;
-    let exit = outlast(child).map_err(Refusal::broken)?;
+    if let (Some(_), [(_, executable), ..]) =
+        (environment().get(OsStr::new("DSH_BIN")), found.as_slice())
+    {
+        command.env("DSH_BIN", executable);
+    }
+    let mut child = command.spawn().map_err(Refusal::broken)?;
+    let mut told = child.stdin.take();
+    let exit = outlast(child, &mut |number| {
+        if let (Some(told), Ok(number)) = (&mut told, u8::try_from(number)) {
+            // Who is not listening any more is ending already.
+            told.write_all(&[number]).ok();
+        }
+    });
+    let exit = exit.map_err(Refusal::broken)?;
     base.close().map_err(Refusal::broken)?;
     Ok(exit)
 }
@@ -113,11 +139,34 @@ fn hindrances() -> String {
     }
 }
 
-/// The words of the same run, inside: what needs a network was done outside.
-fn inner_words(options: &RunOptions) -> Vec<OsString> {
+/// What was asked for and is no pinned build, and where it really lies: links to it are not there inside.
+fn found(options: &RunOptions, subjects: &[Subject]) -> Result<Vec<(String, PathBuf)>, Refusal> {
+    let mut found = Vec::new();
+    for (name, subject) in names(options)?.into_iter().zip(subjects) {
+        if installed::is_meant(&name) {
+            let real = std::fs::canonicalize(&subject.installed.executable);
+            found.push((name, real.map_err(Refusal::broken)?));
+        }
+    }
+    Ok(found)
+}
+
+/// The words of the same run, inside: what needs a network was done outside, and what was found there has its path.
+fn inner_words(options: &RunOptions, found: &[(String, PathBuf)]) -> Vec<OsString> {
+    let inner = |word: OsString| {
+        let named = |(name, _): &&(String, PathBuf)| {
+            word == OsStr::new(name) || word == *format!("--dsh={name}")
+        };
+        match found.iter().find(named) {
+            Some((name, path)) if word == OsStr::new(name) => path.clone().into_os_string(),
+            Some((_, path)) => format!("--dsh={}", path.display()).into(),
+            None => word,
+        }
+    };
     let mut words: Vec<OsString> = words()
         .into_iter()
         .filter(|word| word != OsStr::new("--sandbox"))
+        .map(inner)
         .collect();
     if !options.offline {
         words.push("--offline".into());
@@ -126,7 +175,12 @@ fn inner_words(options: &RunOptions) -> Vec<OsString> {
 }
 
 /// What the run needs of the files outside. It makes the results folder, and nothing else.
-fn floor(options: &RunOptions, admitted: &Admitted, base: &Path) -> Result<Floor, Refusal> {
+fn floor(
+    options: &RunOptions,
+    admitted: &Admitted,
+    subjects: &[Subject],
+    base: &Path,
+) -> Result<Floor, Refusal> {
     let env = environment();
     let named = |name: &str| {
         let value = env.get(OsStr::new(name)).filter(|value| !value.is_empty());
@@ -157,8 +211,11 @@ fn floor(options: &RunOptions, admitted: &Admitted, base: &Path) -> Result<Floor
         &std::env::current_exe().map_err(Refusal::broken)?,
         Access::Read,
     )?;
-    for subject in subjects(options)? {
+    for subject in subjects {
         keep(&subject.installed.folder, Access::Read)?;
+        for dir in &subject.installed.path_dirs {
+            keep(dir, Access::Read)?;
+        }
     }
     let cache = match &options.cache {
         Some(at) => Cache::at(at),
@@ -206,14 +263,13 @@ fn floor(options: &RunOptions, admitted: &Admitted, base: &Path) -> Result<Floor
     Ok(floor.arranged())
 }
 
-/// Waits for the sandbox's end, and hands every signal in.
-fn outlast(mut child: Child) -> std::io::Result<Exit> {
-    let mut told = child.stdin.take();
+/// Waits for a program's end, and hands every signal on.
+pub(crate) fn outlast(mut child: Child, hand_on: &mut dyn FnMut(i32)) -> std::io::Result<Exit> {
     let mut pipes = Vec::new();
-    for number in [1, 2, 15, 17] {
+    for number in [SIGHUP, SIGINT, SIGTERM, SIGCHLD] {
         let (pipe, write) = UnixStream::pair()?;
         pipe.set_nonblocking(true)?;
-        signal_hook::low_level::pipe::register(i32::from(number), write)?;
+        signal_hook::low_level::pipe::register(number, write)?;
         pipes.push((number, pipe));
     }
     loop {
@@ -230,9 +286,10 @@ fn outlast(mut child: Child) -> std::io::Result<Exit> {
         for (number, pipe) in &mut pipes {
             let mut bytes = [0; 16];
             let length = pipe.read(&mut bytes).unwrap_or(0);
-            if let (Some(told), 1.., 1..=15) = (&mut told, length, *number) {
-                // Who is not listening any more is ending already.
-                told.write_all(&vec![*number; length]).ok();
+            for _ in 0..length {
+                if *number != SIGCHLD {
+                    hand_on(*number);
+                }
             }
         }
     }

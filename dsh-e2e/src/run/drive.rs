@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures::{StreamExt as _, stream};
 use harness::clock::Moment;
-use harness::drive::{DriveError, ModelHost, PlumbHost, Setting, drive};
+use harness::drive::{Cost, DriveError, ModelHost, PlumbHost, Setting, drive};
 use harness::event::Event;
 use harness::plan::Vocabulary;
 use harness::plumb::dialect::Dialect;
@@ -43,13 +43,14 @@ pub(crate) struct Outcome {
     pub(crate) signalled: Option<u8>,
     /// Whether the plumb in use was withdrawn.
     pub(crate) stopped: bool,
+    /// Whether a private daemon may still live below the run's root.
+    pub(crate) daemon_left: bool,
 }
 
 /// What one task came to.
 struct Done {
     task: Task,
-    cpu_us: u64,
-    wall_us: u64,
+    cost: Cost,
     verdict: Result<Verdict, String>,
 }
 
@@ -78,7 +79,8 @@ pub(crate) async fn drive_all(
             }
         };
         let Some(done) = done else { break };
-        outcome.cpu_us += done.cpu_us;
+        outcome.cpu_us += done.cost.cpu_us;
+        outcome.daemon_left |= done.cost.daemon_left;
         match done.verdict {
             Ok(verdict) => {
                 for finding in &verdict.findings {
@@ -90,8 +92,8 @@ pub(crate) async fn drive_all(
                 }
                 waiting[done.task.subject].push(Event::Judged {
                     verdict: verdict.clone(),
-                    wall_us: done.wall_us,
-                    cpu_us: done.cpu_us,
+                    wall_us: done.cost.wall_us,
+                    cpu_us: done.cost.cpu_us,
                     folder: done.task.evidence.clone(),
                     again: done.task.again.clone(),
                 });
@@ -130,23 +132,23 @@ pub(crate) async fn drive_all(
 
 async fn one(task: Task, scene: &Scene<'_>) -> Done {
     let begun = Moment::now();
-    let (cpu_us, verdict) = match carry(&task, scene).await {
-        Ok((cpu_us, verdict)) => (cpu_us, Ok(verdict)),
-        Err(what) => (0, Err(what)),
+    let (mut cost, verdict) = match carry(&task, scene).await {
+        Ok((cost, verdict)) => (cost, Ok(verdict)),
+        Err(what) => (Cost::default(), Err(what)),
     };
-    if scene.keep == Keep::Never {
+    cost.wall_us = Moment::now().since(begun).0;
+    if scene.keep == Keep::Never && !cost.daemon_left {
         // What cannot be removed here goes with the run's whole root.
         std::fs::remove_dir_all(&task.root).ok();
     }
     Done {
         task,
-        cpu_us,
-        wall_us: Moment::now().since(begun).0,
+        cost,
         verdict,
     }
 }
 
-async fn carry(task: &Task, scene: &Scene<'_>) -> Result<(u64, Verdict), String> {
+async fn carry(task: &Task, scene: &Scene<'_>) -> Result<(Cost, Verdict), String> {
     let subject = scene
         .subjects
         .get(task.subject)
@@ -187,7 +189,7 @@ async fn carry(task: &Task, scene: &Scene<'_>) -> Result<(u64, Verdict), String>
     let verdict = crate::judge::again(&task.evidence).map_err(|refusal| refusal.what)?;
     let text = crate::judge::written(&verdict).map_err(|refusal| refusal.what)?;
     std::fs::write(task.evidence.join("verdict.json"), text).map_err(|error| error.to_string())?;
-    Ok((cost.cpu_us, verdict))
+    Ok((cost, verdict))
 }
 
 /// The signals that stop a run.

@@ -14,8 +14,10 @@ use harness::plumb::debug_daemons;
 use harness::plumb::dialect::{Dialect, OWNER, TokenBy};
 
 use super::reports::Report;
-use super::{Task, guarded, names, peers, tasks};
+use super::subjects::names;
+use super::{Task, guarded, peers, tasks};
 use crate::cli::{RunOptions, environment};
+use crate::installed;
 use crate::refusal::Refusal;
 
 /// The plumb commands of a run, in order.
@@ -34,7 +36,16 @@ pub(crate) fn main(
     admitted: &Admitted,
 ) -> Result<Exit, Refusal> {
     let unknown = |error: String| Refusal::new(error, "name a pinned build with `--dsh BUILD`");
-    let builds: Vec<Build> = names(options)
+    let names = names(options)?;
+    if let Some(name) = names.iter().find(|name| installed::is_meant(name)) {
+        return Err(Refusal::new(
+            format!(
+                "--dsh {name}: a dry run starts nothing, not even a dsh to ask it for its version"
+            ),
+            "name the pinned build that it is like",
+        ));
+    }
+    let builds: Vec<Build> = names
         .iter()
         .map(|name| find(name).map_err(|error| unknown(error.to_string())))
         .collect::<Result<_, _>>()?;

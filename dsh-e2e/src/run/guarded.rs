@@ -8,12 +8,14 @@ use std::path::Path;
 use harness::event::Event;
 use harness::guard::{Admitted, Isolation, Request, admit as decide};
 use harness::host::HostFacts;
+use harness::plumb::cli::Plumb;
 use harness::plumb::dialect::Dialect;
 use harness::plumb::real::{RealPlumb, take as ask};
 use harness::scenario::Peer;
 
 use super::Task;
 use crate::cli::{RunOptions, environment};
+use crate::plumb_host::PrivatePlumbs;
 use crate::refusal::Refusal;
 
 /// Which plumb is used, and whether it may be.
@@ -33,25 +35,44 @@ fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
+/// A plumb that is there, and how scenarios are kept apart in it.
+pub(crate) enum Given {
+    /// By namespaces of its one daemon.
+    Shared(Box<RealPlumb>),
+    /// By a private home and a daemon for each.
+    Private(PrivatePlumbs),
+}
+
 /// Asks an admitted plumb whether it can be used; nothing for the built-in one.
-pub(crate) fn take(admitted: &Admitted) -> Result<Option<RealPlumb>, Refusal> {
+pub(crate) fn take(admitted: &Admitted) -> Result<Option<Given>, Refusal> {
     let Admitted::Real(real) = admitted else {
         return Ok(None);
     };
-    if real.isolation == Isolation::Daemon {
-        return Err(Refusal::new(
-            "E2E_ISOLATION=daemon: a daemon for each scenario is not built yet",
-            "unset E2E_ISOLATION: each scenario then has a namespace",
-        ));
-    }
     let facts = HostFacts::of_this_machine(&environment()).map_err(Refusal::broken)?;
+    if real.isolation == Isolation::Daemon {
+        let plumb = Plumb {
+            program: real.program.clone(),
+            account: facts.told.account,
+        };
+        let version = plumb.version().map_err(|error| {
+            Refusal::new(
+                error.to_string(),
+                "run `plumb version` by hand; nothing was created",
+            )
+        })?;
+        return Ok(Some(Given::Private(PrivatePlumbs {
+            program: real.program.clone(),
+            version,
+            why: real.evidence.to_string(),
+        })));
+    }
     ask(
         &real.program,
         facts.told.account,
         &Dialect::default(),
         &real.evidence,
     )
-    .map(Some)
+    .map(|real| Some(Given::Shared(Box::new(real))))
     .map_err(|error| Refusal::new(error.to_string(), error.hint()))
 }
 
@@ -70,12 +91,20 @@ pub(crate) fn leave_out(tasks: &mut Vec<Task>) {
 }
 
 /// The acceptance line.
-pub(crate) fn admitted(real: &RealPlumb) -> Event {
-    Event::Admitted {
-        why: real.evidence().to_string(),
-        program: real.program().to_owned(),
-        version: real.version().to_owned(),
-        isolation: Isolation::Namespace.to_string(),
+pub(crate) fn admitted(given: &Given) -> Event {
+    match given {
+        Given::Shared(real) => Event::Admitted {
+            why: real.evidence().to_string(),
+            program: real.program().to_owned(),
+            version: real.version().to_owned(),
+            isolation: Isolation::Namespace.to_string(),
+        },
+        Given::Private(private) => Event::Admitted {
+            why: private.why.clone(),
+            program: private.program.clone(),
+            version: private.version.clone(),
+            isolation: Isolation::Daemon.to_string(),
+        },
     }
 }
 

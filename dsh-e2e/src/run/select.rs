@@ -82,6 +82,11 @@ impl Root {
         self.folder.path()
     }
 
+    /// Keeps the whole root: something may still use it.
+    pub(crate) fn keep(self) {
+        let _kept = self.folder.keep();
+    }
+
     /// Removes the root, or what of it is not to be kept.
     pub(crate) fn finish(self, keep: Keep, verdicts: &[Verdict]) {
         let unexpected = verdicts

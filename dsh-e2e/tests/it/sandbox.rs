@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use crate::room::{Room, Said, said, told, wait_for};
 
 /// Whether this kernel makes such namespaces for this user.
-fn is_possible() -> bool {
+pub(crate) fn is_possible() -> bool {
     let asked = Command::new("unshare")
         .args(["-Urpfmni", "--mount-proc", "--kill-child", "true"])
         .output();

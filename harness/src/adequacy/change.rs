@@ -172,3 +172,50 @@ fn another(value: &mut Value) {
     };
     *value = changed;
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Change, changed, sites};
+
+    fn all(value: &Value) -> Vec<(String, Change, Value)> {
+        sites(value)
+            .into_iter()
+            .filter_map(|site| Some((site.fact.clone(), site.change, changed(value, &site)?)))
+            .collect()
+    }
+
+    #[test]
+    fn every_change_makes_another_value() {
+        let value = json!({
+            "id": "0a", "path": "/x", "none": null, "is": true, "n": 1,
+            "list": ["a", "b"], "empty": [], "env": { "HOME/x": "y" },
+        });
+        let made = all(&value);
+        assert!(made.iter().all(|(_, _, other)| *other != value));
+        let of = |fact: &str| made.iter().filter(|(one, _, _)| one == fact).count();
+        assert_eq!(of("/id"), 3, "removed, another, emptied");
+        assert_eq!(
+            of("/list/*"),
+            2 * 4 + 1,
+            "each item four ways, and one order"
+        );
+        assert_eq!(of("/env/*"), 3, "a given name is no fact of its own");
+    }
+
+    #[test]
+    fn an_id_stays_an_id_and_a_path_a_path() {
+        let another = |text: &str| {
+            let value = json!({ "it": text });
+            let found = all(&value);
+            let one = found
+                .iter()
+                .find(|(_, change, _)| *change == Change::Another);
+            one.unwrap().2["it"].clone()
+        };
+        assert_eq!(another("f0"), "f1");
+        assert_eq!(another("/x/y"), "/another/x/y");
+        assert_eq!(another("text"), "textx");
+    }
+}

@@ -263,3 +263,59 @@ pub fn page(report: &Report) -> String {
     ));
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::survey::{Sight, Survey, Tally};
+    use super::{Report, read, weigh};
+    use crate::adequacy::Faults;
+
+    /// One check that says it reads one file, and one fact, turned so often; weighed with a list.
+    fn weighed(turns: usize, file_turns: usize, fact_turns: usize, list: &str) -> Report {
+        let sight = Sight {
+            turns,
+            files: [("facts.json".to_owned(), file_turns)].into(),
+            ..Sight::default()
+        };
+        let tally = Tally {
+            judged: 3,
+            turned: fact_turns,
+        };
+        let survey = Survey {
+            checks: [("env/one:a".to_owned(), sight)].into(),
+            facts: [("facts:/wall_us".to_owned(), tally)].into(),
+        };
+        let list = read(&format!("format = 1\n{list}")).unwrap();
+        weigh(1, &survey, Faults::default(), &list)
+    }
+
+    #[test]
+    fn a_check_that_everything_turns_is_adequate() {
+        assert!(weighed(1, 1, 1, "").is_adequate());
+    }
+
+    #[test]
+    fn a_check_that_nothing_turns_is_vacuous() {
+        assert!(weighed(0, 0, 1, "").vacuous.contains("env/one:a"));
+    }
+
+    const FILE: &str = "[[file]]\nchecks = ['*:a']\nfile = 'facts.json'\nreason = 'r'\n";
+
+    #[test]
+    fn a_file_that_does_not_move_its_check_is_a_survivor_unless_it_is_reviewed() {
+        assert_eq!(weighed(1, 0, 1, "").unmoved.len(), 1);
+        assert!(weighed(1, 0, 1, FILE).is_adequate());
+        assert_eq!(weighed(1, 1, 1, FILE).stale.len(), 1);
+    }
+
+    const FACT: &str = "[[fact]]\nfacts = ['facts:/wall_us']\nreason = 'r'\n";
+
+    #[test]
+    fn a_fact_that_nobody_reads_is_told_unless_it_is_reviewed() {
+        assert_eq!(weighed(1, 1, 0, "").unread.len(), 1);
+        assert!(weighed(1, 1, 0, FACT).is_adequate());
+        assert_eq!(weighed(1, 1, 1, FACT).stale.len(), 1);
+        let gone = FACT.replace("wall_us", "gone");
+        assert_eq!(weighed(1, 1, 1, &gone).stale.len(), 1);
+    }
+}

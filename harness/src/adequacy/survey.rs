@@ -180,3 +180,57 @@ impl<'a> AtWork<'a> {
         tally.turned += usize::from(turned);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Survey, survey};
+    use crate::evidence::Evidence;
+    use crate::judge::BuildFacts;
+    use crate::plan::{Controls, Subject, expand};
+    use crate::plumb::records::Record;
+    use crate::scenario;
+
+    /// The survey of one scenario that expects one effect.
+    fn surveyed() -> Survey {
+        let text = "format = 1\ntitle = 't'\nwhy = 'w'\n\
+            [[expect]]\ncheck = 'a'\nclause = ['PLUG-1']\neffects = { tool = 'write', times = 1 }\n";
+        let scenario = scenario::read("plumb/one", text).unwrap();
+        let subject = Subject {
+            build: "0.2.1".into(),
+            revision: "note".into(),
+        };
+        let evidence = Evidence {
+            records: vec![Record(json!({ "id": "r1" }))],
+            ledger: Some(vec![
+                json!({ "tool": "write", "record": "r1", "time": "t" }),
+            ]),
+            ..Evidence::default()
+        };
+        let runs = expand(&[scenario], &subject, Controls::None);
+        survey(&runs[0], &evidence, &BuildFacts::default())
+    }
+
+    #[test]
+    fn a_fact_that_a_check_reads_turns_it_and_another_turns_nothing() {
+        let all = surveyed();
+        assert!(all.checks["plumb/one:a"].files["effects.jsonl"] > 0);
+        assert!(all.facts["effects:/*/tool"].turned > 0);
+        assert!(
+            all.facts["effects:/*/record"].turned > 0,
+            "an effect of another record"
+        );
+        assert!(all.facts["effects:/*/time"].judged > 0);
+        assert_eq!(all.facts["effects:/*/time"].turned, 0);
+    }
+
+    #[test]
+    fn joined_surveys_add_up() {
+        let mut both = surveyed();
+        both.join(surveyed());
+        let (one, two) = (surveyed(), both);
+        let check = "plumb/one:a";
+        assert_eq!(two.checks[check].turns, 2 * one.checks[check].turns);
+    }
+}

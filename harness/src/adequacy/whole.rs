@@ -3,9 +3,20 @@
 //! Pure; called by the survey, beside the changes inside a part.
 
 use crate::evidence::Evidence;
+use crate::evidence::facts::ActionFacts;
+use crate::evidence::model::ModelEvent;
 use crate::judge::BuildFacts;
 
 use super::change::Change;
+
+/// Events of the model's journal that green evidence has none of.
+const TROUBLE: [&str; 5] = [
+    "unmatched",
+    "tool-drift",
+    "capture-miss",
+    "violation",
+    "unused",
+];
 
 /// One changed copy: which files it touches, the sort of part, what was done, and the evidence with it.
 pub(super) struct Copy {
@@ -151,6 +162,20 @@ impl Copies<'_> {
                 one.outside.push(record.clone());
             });
         }
+        for kind in TROUBLE {
+            self.add("model.jsonl", "model", Change::Appeared, |one| {
+                let event = serde_json::json!({ "event": kind });
+                one.model.push(ModelEvent(event));
+            });
+        }
+        self.add("facts.json", "facts/actions", Change::Appeared, |one| {
+            one.facts.actions.push(ActionFacts {
+                idx: one.facts.actions.len(),
+                what: "an action".to_owned(),
+                done: true,
+                seen: String::new(),
+            });
+        });
         self.add("records/", "torn-records", Change::Appeared, |one| {
             one.torn_records.push("torn".to_owned());
         });

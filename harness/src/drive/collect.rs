@@ -21,6 +21,8 @@ const SECRET_KEYS: [&str; 2] = ["plumb_hook_proof", "dev.plumbkit/resume-credent
 
 /// Where everything lies.
 pub(super) struct Sources<'a> {
+    /// The scenario's text.
+    pub(super) scenario: &'a str,
     pub(super) stage: &'a Stage,
     pub(super) plumb: Option<&'a PlumbProgram>,
     pub(super) namespace: Option<&'a str>,
@@ -64,7 +66,7 @@ fn taps(sources: &Sources<'_>, folder: &mut Folder) -> Result<(), FolderError> {
             .collect();
         for record in &records {
             if let Record::Frame(frame) = record {
-                learn_text(&frame.text, folder);
+                learn_text(&frame.text, sources, folder);
             }
         }
         journals.push(records);
@@ -87,9 +89,9 @@ fn shifted(mut record: Record, origin: Moment) -> Record {
 }
 
 /// Learns the secrets of one line, whether it is whole JSON or a part of a longer document.
-fn learn_text(text: &str, folder: &mut Folder) {
+fn learn_text(text: &str, sources: &Sources<'_>, folder: &mut Folder) {
     if let Ok(message) = serde_json::from_str::<Value>(text) {
-        learn(&message, folder);
+        learn(&message, sources, folder);
         return;
     }
     for key in SECRET_KEYS {
@@ -99,7 +101,7 @@ fn learn_text(text: &str, folder: &mut Folder) {
                 .chars()
                 .take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
                 .collect();
-            if value.len() >= 20 {
+            if value.len() >= 20 && !sources.scenario.contains(&value) {
                 folder.hide(SecretKind::ResumeProof, &value);
             }
         }
@@ -107,19 +109,23 @@ fn learn_text(text: &str, folder: &mut Folder) {
 }
 
 /// Learns the secrets of one frame.
-fn learn(value: &Value, folder: &mut Folder) {
+fn learn(value: &Value, sources: &Sources<'_>, folder: &mut Folder) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
                 match value {
-                    Value::String(text) if SECRET_KEYS.contains(&key.as_str()) => {
+                    // What a scenario has its model type is no secret, whatever it is called.
+                    Value::String(text)
+                        if SECRET_KEYS.contains(&key.as_str())
+                            && !sources.scenario.contains(text.as_str()) =>
+                    {
                         folder.hide(SecretKind::ResumeProof, text);
                     }
-                    _ => learn(value, folder),
+                    _ => learn(value, sources, folder),
                 }
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| learn(item, folder)),
+        Value::Array(items) => items.iter().for_each(|item| learn(item, sources, folder)),
         _ => {}
     }
 }
@@ -239,7 +245,10 @@ fn plumbs(
         let own: Vec<Value> = text
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|line| line.get("namespace").and_then(Value::as_str) == Some(namespace))
+            .filter(|line| {
+                let of = line.get("namespace").and_then(Value::as_str);
+                of.unwrap_or_default() == namespace
+            })
             .collect();
         folder.lines("effects.jsonl", &own)?;
     }

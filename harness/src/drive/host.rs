@@ -37,8 +37,8 @@ pub trait Tenant: Send {
 
 /// Gives the plumb for a scenario.
 pub trait PlumbHost: Send + Sync {
-    /// The plumb that behaves as the scenario asks.
-    fn plumb(&self, peer: &Peer) -> Result<PlumbProgram, HostError>;
+    /// The plumb that behaves as the scenario below `root` asks.
+    fn plumb(&self, peer: &Peer, root: &Path) -> Result<PlumbProgram, HostError>;
 
     /// Hears of a namespace that was made in it, for the scenario below `root`.
     fn made(&self, _namespace: &str, _root: &Path) {}
@@ -64,6 +64,17 @@ pub struct PlumbProgram {
     pub state: PathBuf,
     /// Assumptions that its use rests on.
     pub assumes: Vec<String>,
+    /// How the scenario is kept apart in it.
+    pub apart: Apart,
+}
+
+/// How a scenario is kept apart in its plumb.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Apart {
+    /// By a namespace of its own, in a daemon that others use too.
+    Namespace,
+    /// By a home of its own, in which its serves start a daemon. The daemon is ended with the scenario.
+    Home(PathBuf),
 }
 
 /// A peer that cannot be had.

@@ -9,6 +9,7 @@ mod ending;
 mod fact;
 mod host;
 mod note;
+mod private;
 mod progress;
 mod searched;
 
@@ -19,7 +20,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-pub use host::{HostError, ModelHost, PlumbHost, PlumbProgram, Tenant};
+pub use host::{Apart, HostError, ModelHost, PlumbHost, PlumbProgram, Tenant};
 pub use note::{Leave, NOTE_CLIENT, NoteError, leave};
 
 use crate::agent::dsh::{Build, Installed};
@@ -109,12 +110,14 @@ pub enum DriveError {
 }
 
 /// What the run of one scenario cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Wall time, in microseconds.
     pub wall_us: u64,
     /// Processor time of all its processes, in microseconds.
     pub cpu_us: u64,
+    /// Whether a private daemon could not be shown gone: its home is then to be kept.
+    pub daemon_left: bool,
 }
 
 /// The living parts of one run.
@@ -155,19 +158,27 @@ pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError>
             }));
         }
     }
+    let stopped = private::stop(&live).await;
     let ended = end(&mut live).await;
     close_facts(&mut live, ended);
+    live.facts.private_daemon = private::shown_gone(&live, stopped).await;
     live.facts.stray = setting.model.stray();
     live.facts.wall_us = Moment::now().since(begun).0;
     let cost = Cost {
         wall_us: live.facts.wall_us,
         cpu_us: live.facts.cpu_us,
+        daemon_left: live
+            .facts
+            .private_daemon
+            .as_ref()
+            .is_some_and(|it| !it.gone),
     };
     let variable = &setting.build.profile.key_var;
     searched::learn_keys(&live.facts, variable, setting.callers_keys, &mut folder);
     folder.text("scenario.toml", setting.text)?;
     folder.text("again.txt", &format!("{}\n", setting.again))?;
     let sources = collect::Sources {
+        scenario: setting.text,
         stage: &live.stage,
         plumb: live.plumb.as_ref(),
         namespace: live.namespace.as_ref().map(|(id, _)| id.as_str()),
@@ -219,22 +230,24 @@ async fn open<'a>(
         survivors: Vec::new(),
     };
     if run.needs_plumb() {
-        let plumb = setting.plumb.plumb(&run.plumb)?;
-        let (id, token) =
-            namespace(&mut live.supervisor, &plumb, setting.dialect, &live.stage).await?;
-        setting.plumb.made(&id, &live.stage.root);
+        let plumb = setting.plumb.plumb(&run.plumb, &live.stage.root)?;
+        if plumb.apart == Apart::Namespace {
+            let made = namespace(&mut live.supervisor, &plumb, setting.dialect, &live.stage);
+            let (id, token) = made.await?;
+            setting.plumb.made(&id, &live.stage.root);
+            live.namespace = Some((id, token));
+        }
         live.facts.assumes.clone_from(&plumb.assumes);
         live.stage.write_wrapper(
             &Wrapper {
                 plumb: &plumb.program,
                 account: &plumb.account,
-                token: Some(&token),
+                token: live.namespace.as_ref().map(|(_, token)| token),
                 tap: setting.tap,
             },
             &world,
         )?;
         live.plumb = Some(plumb);
-        live.namespace = Some((id, token));
     }
     let scripts = scripts(&live);
     let mut world = world;

@@ -36,8 +36,10 @@ pub(super) fn search(facts: &Facts, stage: &Stage, folder: &mut Folder) {
         let env: Vec<&str> = launch.env.values().map(String::as_str).collect();
         folder.search(&format!("env/{name}"), &env.join("\n"));
     }
-    // Generated commands hand the token on, and what they caught is collected: neither is the agent's.
-    let own = [stage.bin.as_path(), stage.caught.as_path()];
+    // Generated commands hand the token on, what they caught is collected, and a worse copy of the plugin is our own text:
+    // none of them is the agent's.
+    let worse = stage.worse_identity();
+    let own = [stage.bin.as_path(), stage.caught.as_path(), worse.as_path()];
     let mut folders = vec![stage.root.clone()];
     while let Some(at) = folders.pop() {
         for entry in fs::read_dir(at).into_iter().flatten().flatten() {

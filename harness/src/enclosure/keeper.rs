@@ -104,7 +104,7 @@ struct Signals {
 /// says what was wrong.
 pub fn keep(
     what: &Keep<'_>,
-    open: impl FnOnce() -> io::Result<()>,
+    open: impl FnOnce(),
     close: impl FnOnce() -> Vec<String>,
 ) -> io::Result<Kept> {
     nix::sys::prctl::set_child_subreaper(true)?;
@@ -116,7 +116,7 @@ pub fn keep(
         census: Census::begin(look()),
         left: Vec::new(),
     };
-    open()?;
+    open();
     let run = start(what)?;
     let mut stage = Stage::Running(Instant::now());
     let mut close = Some(close);
@@ -171,10 +171,7 @@ pub fn keep(
     }
 }
 
-#[expect(
-    clippy::zombie_processes,
-    reason = "its status is taken with that of every orphan"
-)]
+/// Starts it; its status is taken with that of every orphan.
 fn start(what: &Keep<'_>) -> io::Result<ProcessId> {
     let (program, words) = what
         .argv

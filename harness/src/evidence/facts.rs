@@ -28,6 +28,9 @@ pub struct Facts {
     pub launches: BTreeMap<String, LaunchFacts>,
     /// The namespace, if plumb was needed.
     pub namespace: Option<NamespaceFacts>,
+    /// The end of the scenario's own daemon, in daemon isolation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_daemon: Option<PrivateDaemon>,
     /// Each gate and action, as it went.
     pub actions: Vec<ActionFacts>,
     /// Variables that were planted in every launch: name and value.
@@ -113,6 +116,16 @@ pub struct NamespaceFacts {
     /// Whether plumb reports it as over.
     pub revoked: bool,
     /// What plumb said of its release.
+    pub detail: String,
+}
+
+/// The end of a daemon that was the scenario's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrivateDaemon {
+    /// Whether it was shown gone.
+    pub gone: bool,
+    /// What spoke against it, or went wrong with its stop.
     pub detail: String,
 }
 

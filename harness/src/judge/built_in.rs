@@ -263,8 +263,14 @@ fn empty(reading: &Reading<'_>) -> Judged {
 /// The three controls of a shared directory: an own record, none of ours outside, all released.
 fn namespace(reading: &Reading<'_>) -> Judged {
     let facts = &reading.evidence.facts;
-    let Some(namespace) = &facts.namespace else {
-        return Judged::unobserved("no namespace was made");
+    let (what, is_over, detail) = match (&facts.namespace, &facts.private_daemon) {
+        (Some(namespace), _) => (
+            format!("the namespace {}", namespace.id),
+            namespace.revoked,
+            &namespace.detail,
+        ),
+        (None, Some(daemon)) => ("the private daemon".to_owned(), daemon.gone, &daemon.detail),
+        (None, None) => return Judged::unobserved("no namespace was made"),
     };
     let mut judged = Judged::reading(["facts.json".to_owned(), "records/".to_owned()]);
     judged.assumes.clone_from(&facts.assumes);
@@ -287,14 +293,8 @@ fn namespace(reading: &Reading<'_>) -> Judged {
     for torn in &reading.evidence.torn_records {
         judged.fail(Class::Protocol, format!("a record is torn: {torn}"));
     }
-    if !namespace.revoked {
-        judged.fail(
-            Class::NotStopped,
-            format!(
-                "the namespace {} is not over: {}",
-                namespace.id, namespace.detail
-            ),
-        );
+    if !is_over {
+        judged.fail(Class::NotStopped, format!("{what} is not over: {detail}"));
     }
     judged
 }

@@ -12,7 +12,7 @@ use super::debug_daemons::{self, DaemonsError};
 use super::dialect::{Dialect, Service};
 use super::fingerprint::{self, FingerprintError};
 use super::probe::{Lacking, probe};
-use crate::drive::{HostError, PlumbHost, PlumbProgram};
+use crate::drive::{Apart, HostError, PlumbHost, PlumbProgram};
 use crate::guard::certificate::{Certificate, Fingerprint, Run, certify};
 use crate::guard::owner_daemon::{Disagreement, agree};
 use crate::guard::{Evidence, OptIn};
@@ -192,7 +192,7 @@ impl RealPlumb {
 }
 
 impl PlumbHost for RealPlumb {
-    fn plumb(&self, peer: &Peer) -> Result<PlumbProgram, HostError> {
+    fn plumb(&self, peer: &Peer, _root: &Path) -> Result<PlumbProgram, HostError> {
         if *peer != Peer::default() {
             return Err(HostError {
                 what: format!("a plumb that is there cannot be made to behave like {peer:?}"),
@@ -209,6 +209,7 @@ impl PlumbHost for RealPlumb {
             log: self.service.log.clone(),
             state: self.service.state.clone(),
             assumes: Vec::new(),
+            apart: Apart::Namespace,
         })
     }
 

@@ -31,11 +31,12 @@ pub fn github_report(account: &Account) -> String {
             .as_deref()
             .map(|build| format!("dsh {build}: "));
         let title = format!("{}{}", build.unwrap_or_default(), trouble.about);
-        text.push_str(&format!(
+        let line = format!(
             "::error title={}::{}\n",
             property(&title),
             data(&trouble.what)
-        ));
+        );
+        text.push_str(&line);
     }
     text
 }

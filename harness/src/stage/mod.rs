@@ -177,7 +177,7 @@ impl Stage {
     }
 
     /// Where a worse copy of the plugin lies.
-    fn worse_identity(&self) -> PathBuf {
+    pub(crate) fn worse_identity(&self) -> PathBuf {
         self.root.join("identity")
     }
 

@@ -66,7 +66,7 @@ impl ProcessId {
     }
 
     /// As [`ProcessId::signal`], by the number a signal handler gives; false also for a number that names none.
-    pub(crate) fn signal_raw(self, signal: i32) -> bool {
+    pub fn signal_raw(self, signal: i32) -> bool {
         rustix::process::Signal::from_named_raw(signal).is_some_and(|signal| self.send(signal))
     }
 

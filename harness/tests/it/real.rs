@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use harness::drive::PlumbHost as _;
 use harness::guard::{Admitted, Evidence, Request, admit};
@@ -110,18 +110,26 @@ fn once_the_daemon_is_not_the_named_one_no_namespace_is_made_any_more() {
     let place = Place::new();
     let real = place.take().unwrap();
     assert_eq!(real.version(), "plumb v0.26.0 (test)");
-    let given = real.plumb(&Peer::default()).unwrap();
+    let given = real.plumb(&Peer::default(), Path::new("/r")).unwrap();
     assert_eq!(given.sessions, place.path("sessions"));
     assert_eq!(real.stopped(), None);
 
     place.daemon(1);
-    let error = real.plumb(&Peer::default()).unwrap_err().to_string();
+    let error = real
+        .plumb(&Peer::default(), Path::new("/r"))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("the daemon is PID 1, not PID"), "{error}");
     assert_eq!(real.stopped(), Some(error.clone()));
 
     // A daemon that came back is not looked at: the run is over.
     place.daemon(std::process::id());
-    assert_eq!(real.plumb(&Peer::default()).unwrap_err().to_string(), error);
+    assert_eq!(
+        real.plumb(&Peer::default(), Path::new("/r"))
+            .unwrap_err()
+            .to_string(),
+        error
+    );
 }
 
 #[test]
@@ -129,7 +137,7 @@ fn a_listing_that_fails_later_stops_the_run_too() {
     let place = Place::new();
     let real = place.take().unwrap();
     fs::remove_file(place.path("debug.daemons")).unwrap();
-    assert!(real.plumb(&Peer::default()).is_err());
+    assert!(real.plumb(&Peer::default(), Path::new("/r")).is_err());
     assert!(
         real.stopped()
             .is_some_and(|why| why.contains("`plumb debug daemons` ended with Code(1)"))
@@ -144,7 +152,7 @@ fn a_plumb_that_is_there_cannot_be_made_to_misbehave_and_that_does_not_stop_the_
         generation: None,
         faults: vec!["mail-twice".into()],
     };
-    assert!(real.plumb(&peer).is_err());
+    assert!(real.plumb(&peer, Path::new("/r")).is_err());
     assert_eq!(real.stopped(), None);
 }
 
@@ -167,7 +175,7 @@ fn the_questions_before_the_run_come_in_order_and_change_nothing() {
 fn the_certificate_tells_the_runs_leavings_from_the_owners() {
     let place = Place::new();
     let real = place.take().unwrap();
-    real.plumb(&Peer::default()).unwrap();
+    real.plumb(&Peer::default(), Path::new("/r")).unwrap();
     real.made("ns-1", &place.path("s0"));
     place.answer(
         "namespace list --json",

@@ -72,6 +72,8 @@ pub enum Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Revision {
+    /// The older text.
+    Rfc,
     /// The newer note's registry with the older text's location.
     Located,
     /// The newer note.
@@ -81,6 +83,7 @@ pub enum Revision {
 impl std::fmt::Display for Revision {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
+            Self::Rfc => "rfc",
             Self::Located => "located",
             Self::Note => "note",
         })
