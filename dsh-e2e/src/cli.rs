@@ -31,6 +31,8 @@ pub(crate) enum Verb {
     Check(CheckOptions),
     /// Judge stored evidence again
     Judge(JudgeOptions),
+    /// Show that every check can fail: by each named fault, and by a change of each fact it reads
+    Adequacy(AdequacyOptions),
     /// Explain a failure class or a scenario in words
     Explain(ExplainOptions),
     /// Show the clauses that pinned builds are known to break
@@ -124,6 +126,14 @@ pub(crate) struct RunOptions {
     /// A folder of scenarios, laid over the built-in ones
     #[arg(long, value_name = "DIR")]
     pub(crate) scenarios: Option<PathBuf>,
+    /// A frozen set of checks on which alone the run exits: rfc.1, located.1 or note.1
+    ///
+    /// It ends with whether the build conforms. Controls are left out unless `--controls` asks for them.
+    #[arg(long, value_name = "SET")]
+    pub(crate) requirements: Option<String>,
+    /// Put a program in the agent's place that ends at once and does nothing: every scenario has to fail
+    #[arg(long, hide = true)]
+    pub(crate) do_nothing: bool,
     /// A further report (can be repeated): json=FILE, junit=FILE, github=FILE
     ///
     /// `github` without a file goes to standard output, where GitHub Actions looks for annotations.
@@ -186,6 +196,9 @@ pub(crate) struct ListOptions {
     /// Fail if a clause or a check is not mapped
     #[arg(long, requires = "clauses")]
     pub(crate) check: bool,
+    /// Print the set of requirements that this revision has today, as it would be frozen
+    #[arg(long, value_name = "REVISION", hide = true)]
+    pub(crate) freeze: Option<String>,
     /// The form of the list
     #[arg(long, value_name = "FORMAT", default_value = "plain")]
     pub(crate) format: Format,
@@ -209,6 +222,20 @@ pub(crate) struct JudgeOptions {
     /// The form of the report
     #[arg(long, value_name = "FORMAT", default_value = "plain")]
     pub(crate) format: JudgeFormat,
+}
+
+/// Options of `adequacy`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AdequacyOptions {
+    /// Evidence of a run, to be changed and judged again; without it everything is run first, faults included
+    #[arg(long, value_name = "DIR")]
+    pub(crate) evidence: Option<PathBuf>,
+    /// The form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "plain")]
+    pub(crate) format: Format,
+    /// How to run, where no evidence is given
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
 }
 
 /// The form of a report on stored evidence.

@@ -71,7 +71,7 @@ pub(crate) fn main(options: &JudgeOptions) -> Result<Exit, Refusal> {
     })
 }
 
-fn find_evidence(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn find_evidence(folder: &Path, found: &mut Vec<PathBuf>) {
     if folder.join("facts.json").exists() {
         found.push(folder.to_owned());
         return;
@@ -91,6 +91,12 @@ pub(crate) fn written(verdict: &Verdict) -> Result<String, Refusal> {
 
 /// The verdict on one folder.
 pub(crate) fn again(folder: &Path) -> Result<Verdict, Refusal> {
+    let (run, evidence, build) = read(folder)?;
+    Ok(judge(&run, &evidence, &build))
+}
+
+/// What a verdict is made of, as one folder has it.
+pub(crate) fn read(folder: &Path) -> Result<(plan::Run, Evidence, BuildFacts), Refusal> {
     let damaged = |what: String| {
         Refusal::new(
             format!("{}: {what}", folder.display()),
@@ -114,5 +120,5 @@ pub(crate) fn again(folder: &Path) -> Result<Verdict, Refusal> {
     )
     .ok_or_else(|| damaged("its case or control is not in its scenario".into()))?;
     let build = find(&evidence.facts.build).map_err(|error| damaged(error.to_string()))?;
-    Ok(judge(&run, &evidence, &BuildFacts::of(&build)))
+    Ok((run, evidence, BuildFacts::of(&build)))
 }

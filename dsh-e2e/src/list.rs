@@ -6,6 +6,7 @@ use harness::agent::dsh::{Surroundings, builds};
 use harness::contract;
 use harness::exit::Exit;
 use harness::library::{self, Entry};
+use harness::requirements;
 use serde_json::json;
 
 use crate::check::shown;
@@ -17,6 +18,9 @@ use crate::refusal::Refusal;
 pub(crate) fn main(options: &ListOptions) -> Result<Exit, Refusal> {
     let entries =
         library::scenarios(options.scenarios.as_deref()).map_err(|error| shown(&error.into()))?;
+    if let Some(revision) = &options.freeze {
+        return freeze(&entries, revision);
+    }
     if options.builds {
         return dsh(options.format);
     }
@@ -125,9 +129,36 @@ fn clauses(entries: &[Entry], options: &ListOptions) -> Result<Exit, Refusal> {
     for problem in &ledger.problems {
         writeln!(std::io::stderr(), "not mapped: {problem}").map_err(Refusal::broken)?;
     }
-    Ok(if ledger.problems.is_empty() {
+    let mut lost = Vec::new();
+    for name in requirements::names() {
+        let set = requirements::frozen(name).map_err(Refusal::broken)?;
+        let today = requirements::today(&set.revision, &contract, &scenarios);
+        lost.extend(requirements::broken(name, &set, &today));
+    }
+    for what in &lost {
+        writeln!(std::io::stderr(), "frozen: {what}").map_err(Refusal::broken)?;
+    }
+    Ok(if ledger.problems.is_empty() && lost.is_empty() {
         Exit::AsExpected
     } else {
         Exit::Unexpected
     })
+}
+
+/// Prints what a set of this revision would hold if it were frozen now.
+fn freeze(entries: &[Entry], revision: &str) -> Result<Exit, Refusal> {
+    let contract = contract::contract().map_err(Refusal::broken)?;
+    let scenarios: Vec<_> = entries.iter().map(|entry| entry.scenario.clone()).collect();
+    let set = requirements::today(revision, &contract, &scenarios);
+    if set.check.is_empty() {
+        return Err(Refusal::new(
+            format!("`{revision}` is no revision of the contract"),
+            "there are rfc, located and note",
+        ));
+    }
+    let text = toml::to_string(&set).map_err(Refusal::broken)?;
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(Refusal::broken)?;
+    Ok(Exit::AsExpected)
 }

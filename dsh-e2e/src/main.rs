@@ -3,6 +3,7 @@
 //! Dispatch only: called as `fake-plumb` it is the built-in plumb; a hidden verb is one of the harness's own helpers;
 //! anything else is the command line. It maps a result to an exit code and decides nothing.
 
+mod adequacy;
 mod check;
 mod cli;
 mod deviations;
@@ -39,6 +40,9 @@ fn main() -> ExitCode {
     if Path::new(&called).file_name() == Some(OsStr::new(FAKE_PLUMB)) {
         return fake_plumb::main_with(std::env::args_os());
     }
+    if Path::new(&called).file_name() == Some(OsStr::new(adequacy::DO_NOTHING)) {
+        return ExitCode::SUCCESS;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Verb::List(options) => list::main(&options),
         Verb::Check(options) => check::main(&options),
         Verb::Judge(options) => judge::main(&options),
+        Verb::Adequacy(options) => adequacy::main(&options),
         Verb::Deviations => deviations::main(),
         Verb::Explain(options) => explain::main(&options),
         Verb::Provision(options) => provision::main(&options),

@@ -1,5 +1,6 @@
 //! `run`: selects, provisions, starts the peers, drives every run, judges and reports.
 
+mod conform;
 mod drive;
 mod dry;
 mod expect;
@@ -26,6 +27,7 @@ use harness::scenario::Peer;
 use harness::supervise::{Warden, WardenProgram};
 use harness::verdict::Standing;
 
+use crate::adequacy::DO_NOTHING;
 use crate::check::shown;
 use crate::cli::{ControlsOption, RunOptions};
 use crate::model_host::Scripted;
@@ -61,7 +63,16 @@ pub(crate) fn main(options: &RunOptions) -> Result<Exit, Refusal> {
         let page = Plain::default().on(&guarded::admitted(given));
         std::io::stderr().write_all(page.err.as_bytes()).ok();
     }
-    let subjects = subjects::subjects(options)?;
+    let mut subjects = subjects::subjects(options)?;
+    let idle = tempfile::tempdir().map_err(Refusal::broken)?;
+    if options.do_nothing {
+        let executable = idle.path().join(DO_NOTHING);
+        let program = std::env::current_exe().map_err(Refusal::broken)?;
+        std::os::unix::fs::symlink(program, &executable).map_err(Refusal::broken)?;
+        for subject in &mut subjects {
+            subject.installed.executable.clone_from(&executable);
+        }
+    }
     let results = select::results(&options.out)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
     let (exit, account) =
@@ -83,6 +94,7 @@ async fn all(
     results: &Path,
     given: Option<Given>,
 ) -> Result<(Exit, Account), Refusal> {
+    let set = conform::set(options, subjects)?;
     let origin = Moment::now();
     let mut plain = Plain::default();
     let mut account = Account::default();
@@ -173,6 +185,10 @@ async fn all(
         Exit::AsExpected | Exit::NothingChecked if !is_clean => Exit::Unexpected,
         Exit::AsExpected if !reviews.is_empty() => Exit::Unexpected,
         exit => exit,
+    };
+    let exit = match &set {
+        Some(set) => conform::told(set, exit, entries, subjects, &outcome.verdicts),
+        None => exit,
     };
     let (exit, told) = asked.weigh(exit, &outcome.verdicts);
     if let Some(told) = told {
@@ -306,7 +322,7 @@ fn tasks(
     let controls = match options.controls {
         Some(ControlsOption::None) => Controls::None,
         Some(ControlsOption::Only) => Controls::Only,
-        None if asked.has_to_fail() => Controls::None,
+        None if asked.has_to_fail() || options.requirements.is_some() => Controls::None,
         Some(ControlsOption::All) | None => Controls::All,
     };
     let names = subjects::again(options);

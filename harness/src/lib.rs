@@ -3,6 +3,7 @@
 //! The library behind `dsh-e2e`. It knows plumb and the model only as programs behind a command line and a trait; it
 //! must never depend on the fakes or on the reference agent.
 
+pub mod adequacy;
 pub mod agent;
 pub mod clock;
 pub mod contract;
@@ -21,6 +22,7 @@ pub mod plan;
 pub mod plumb;
 pub mod probe;
 pub mod report;
+pub mod requirements;
 pub mod scenario;
 pub mod stage;
 pub mod supervise;

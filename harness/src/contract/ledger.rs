@@ -144,7 +144,7 @@ impl Found {
 }
 
 /// A check by its scenario, or as one that every scenario has.
-fn named(scenario: &str, check: &str) -> String {
+pub fn named(scenario: &str, check: &str) -> String {
     if BUILT_IN.contains(&check) {
         format!("{EVERYWHERE}:{check}")
     } else {

@@ -9,7 +9,7 @@ mod review;
 
 use serde::Deserialize;
 
-pub use ledger::{Ledger, Proof, Row, ledger};
+pub use ledger::{Ledger, Proof, Row, ledger, named};
 pub use page::{json, page};
 pub use review::{Extent, review};
 

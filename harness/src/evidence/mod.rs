@@ -62,7 +62,7 @@ pub struct Evidence {
 }
 
 /// What one command saw.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Probe {
     /// The file, relative to the scenario's folder.
     pub file: String,
@@ -83,7 +83,7 @@ impl Probe {
 }
 
 /// When a command held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Hold {
     /// When it began to wait, in microseconds of the run's clock.
     pub from_us: u64,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::session::text_of;
 
 /// One event of the fake model's journal, as it wrote it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ModelEvent(pub Value);
 
 /// One request that a conversation made.

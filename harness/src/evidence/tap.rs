@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Who sent a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Direction {
     /// The client, to the server's standard input.
     ToServer,
@@ -12,7 +12,7 @@ pub enum Direction {
 }
 
 /// One line that is JSON.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Frame {
     /// When, in microseconds of the run's clock.
     pub t_us: u64,
@@ -23,7 +23,7 @@ pub struct Frame {
 }
 
 /// One plumb process that ran through the tap.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tap {
     /// The file it was read from, relative to the scenario's folder.
     pub file: String,

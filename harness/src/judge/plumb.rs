@@ -255,6 +255,22 @@ fn not_minted(external: &str, prefix: &str, folder: &str, session_id: &str) -> O
     ))
 }
 
+/// Records for which the tool took effect and that are none of the scenario's. Where the scenario has none at all, as with
+/// records that went elsewhere, `namespace` tells so, and nothing is said here.
+fn foreign_effects<'a>(wanted: &Effects, reading: &Reading<'a>) -> Vec<&'a str> {
+    let evidence = reading.evidence;
+    if wanted.tool.is_none() || evidence.records.is_empty() {
+        return Vec::new();
+    }
+    let text = |line: &'a Value, key: &str| line.get(key).and_then(Value::as_str);
+    let ledger = evidence.ledger.iter().flatten();
+    ledger
+        .filter(|line| text(line, "tool") == wanted.tool.as_deref())
+        .map(|line| text(line, "record").unwrap_or_default())
+        .filter(|id| evidence.records.iter().all(|record| record.id() != *id))
+        .collect()
+}
+
 /// How often something physically happened.
 pub(super) fn effects(wanted: &Effects, reading: &Reading<'_>) -> Judged {
     let (times, what, file) = if let Some(tool) = &wanted.tool {
@@ -280,6 +296,11 @@ pub(super) fn effects(wanted: &Effects, reading: &Reading<'_>) -> Judged {
         )
     };
     let mut judged = Judged::reading([file.to_owned()]);
+    for record in foreign_effects(wanted, reading) {
+        let symptom =
+            format!("`{what}` took effect for record {record}, which is none of the scenario's");
+        judged.fail(Class::WrongValue, symptom);
+    }
     if times != wanted.times {
         let class = if times > wanted.times {
             Class::Duplicate

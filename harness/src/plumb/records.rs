@@ -12,7 +12,7 @@ use serde_json::Value;
 const LIVE: &str = "0001-01-01T00:00:00Z";
 
 /// One record: the file's own JSON, with names for what is judged.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Record(pub Value);
 
 /// What a directory of records holds.
