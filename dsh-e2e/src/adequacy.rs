@@ -3,6 +3,7 @@
 //! Over a run's evidence, or over a run that it makes. What it finds out is `harness::adequacy`'s; it only reads folders,
 //! shares the work out and prints.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -25,12 +26,11 @@ pub(crate) const DO_NOTHING: &str = "do-nothing";
 /// Shows what can fail, and what cannot.
 pub(crate) fn main(options: &AdequacyOptions) -> Result<Exit, Refusal> {
     let mut idle_passes = Vec::new();
-    let folder = match &options.evidence {
-        Some(folder) => folder.clone(),
-        None => {
-            idle_passes = idle(options)?;
-            driven(options, ControlsOption::All, false)?
-        }
+    let folder = if let Some(folder) = &options.evidence {
+        folder.clone()
+    } else {
+        idle_passes = idle(options)?;
+        driven(options, ControlsOption::All, false)?
     };
     let report = over(&folder)?;
     let mut text = match options.format {
@@ -42,9 +42,11 @@ pub(crate) fn main(options: &AdequacyOptions) -> Result<Exit, Refusal> {
     };
     if options.format == Format::Plain {
         for scenario in &idle_passes {
-            text.push_str(&format!(
-                "survivor: {scenario} passes with an agent that does nothing\n"
-            ));
+            writeln!(
+                text,
+                "survivor: {scenario} passes with an agent that does nothing"
+            )
+            .expect("a String takes everything");
         }
     }
     std::io::stdout()

@@ -4,6 +4,7 @@
 //! changed once it is released: checks that come later are advisory until the next one. It must never judge evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
@@ -170,7 +171,7 @@ impl Conformance {
         ];
         for (word, checks) in named {
             for check in checks {
-                text.push_str(&format!("{word}: {check}\n"));
+                writeln!(text, "{word}: {check}").expect("a String takes everything");
             }
         }
         let verb = if self.conforms() {
@@ -178,14 +179,16 @@ impl Conformance {
         } else {
             "does not conform to"
         };
-        text.push_str(&format!(
+        write!(
+            text,
             "{verb} {name}: {} pass, {} fail, {} n/a (named)",
             self.pass.len(),
             self.fail.len(),
-            self.not_applicable.len(),
-        ));
+            self.not_applicable.len()
+        )
+        .expect("a String takes everything");
         if !self.not_run.is_empty() {
-            text.push_str(&format!(", {} not run", self.not_run.len()));
+            write!(text, ", {} not run", self.not_run.len()).expect("a String takes everything");
         }
         text.push('\n');
         text

@@ -50,15 +50,15 @@ const WHOLE: [&str; 3] = ["parameters", "inputSchema", "outputSchema"];
 /// Every change of every fact below a value.
 pub(super) fn sites(value: &Value) -> Vec<Site> {
     let mut found = Vec::new();
-    within(value, String::new(), String::new(), &mut found);
+    within(value, "", "", &mut found);
     found
 }
 
-fn within(value: &Value, at: String, fact: String, found: &mut Vec<Site>) {
+fn within(value: &Value, at: &str, fact: &str, found: &mut Vec<Site>) {
     let mut add = |changes: &[Change]| {
         found.extend(changes.iter().map(|change| Site {
-            at: at.clone(),
-            fact: fact.clone(),
+            at: at.to_owned(),
+            fact: fact.to_owned(),
             change: *change,
         }));
     };
@@ -85,7 +85,7 @@ fn within(value: &Value, at: String, fact: String, found: &mut Vec<Site>) {
                     fact: fact.clone(),
                     change,
                 }));
-                within(item, at, fact, found);
+                within(item, &at, &fact, found);
             }
         }
         Value::Object(fields) => {
@@ -98,7 +98,7 @@ fn within(value: &Value, at: String, fact: String, found: &mut Vec<Site>) {
                     fact: fact.clone(),
                     change: Change::Removed,
                 });
-                within(field, at, fact, found);
+                within(field, &at, &fact, found);
             }
         }
     }

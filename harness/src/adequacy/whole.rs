@@ -134,7 +134,7 @@ impl Copies<'_> {
         }
         let records = "records/";
         self.add(records, "record", Change::Emptied, |one| {
-            one.records.clear()
+            one.records.clear();
         });
         for (at, record) in base.records.iter().enumerate() {
             self.add(records, "record", Change::Removed, |one| {
