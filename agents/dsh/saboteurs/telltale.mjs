@@ -7,6 +7,8 @@ import { witness } from './sabotage.mjs'
 
 export const name = 'saboteur-telltale'
 
+export const inject = []
+
 const SECRETS = {
   token: () => /^export PLUMB_NAMESPACE='(.+)'$/m.exec(readFileSync('../bin/plumb', 'utf8'))[1],
   key: () => process.env.FAKE_KEY,
