@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use harness::{
@@ -102,8 +102,9 @@ impl Bench {
 
     /// Waits until `n` processes of the tree are `program`: a child is its parent's copy until it has exec'd.
     pub(crate) async fn tree_has(&mut self, n: usize, program: &str) {
+        let deadline = Instant::now() + PATIENCE;
         let mut seen = Vec::new();
-        for _ in 0..2000 {
+        while Instant::now() < deadline {
             self.order(Order::Tree);
             seen = self
                 .until(|notice| match notice {
