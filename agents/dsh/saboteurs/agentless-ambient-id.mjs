@@ -1,7 +1,7 @@
 //! Saboteur: a call without an agent falls back to the DSH_SESSION_ID dsh itself was started with (a nested harness).
 //! Config `{ witness? }`. Calls with an agent are right; without an ambient id nothing happens.
 
-import { appendFileSync } from 'node:fs'
+import { changeOverlay, headerOf, witness } from './sabotage.mjs'
 
 export const name = 'saboteur-agentless-ambient-id'
 export const inject = ['shellEnv']
@@ -14,20 +14,4 @@ export function apply(ctx, config) {
     acted(`gave a call without an agent the ambient id ${outer}`)
     return Object.freeze({ ...overlay, DSH_SESSION_ID: outer })
   })
-}
-
-const headerOf = (execution) => execution?.agent?.session?.header
-
-function changeOverlay(ctx, change) {
-  const service = ctx.shellEnv
-  const collect = service.collect
-  service.collect = function (execution) {
-    return change(collect.call(this, execution), execution)
-  }
-}
-
-function witness(saboteur, config) {
-  return (act) => {
-    if (config?.witness) appendFileSync(config.witness, `${JSON.stringify({ saboteur, act })}\n`)
-  }
 }

@@ -1,9 +1,9 @@
 //! Saboteur: a background call resolves DSH_HOME without the explicit dshHome: ambient $DSH_HOME, then ~/.dsh. Config `{ witness? }`.
 //! Foreground calls are right, and so is everything when no dshHome is configured.
 
-import { appendFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
+import { changeOverlay, witness } from './sabotage.mjs'
 
 export const name = 'saboteur-background-home'
 export const inject = ['shellEnv']
@@ -22,18 +22,4 @@ export function apply(ctx, config) {
     acted(`gave a background call ${home}, not ${overlay.DSH_HOME}`)
     return Object.freeze({ ...overlay, DSH_HOME: home })
   })
-}
-
-function changeOverlay(ctx, change) {
-  const service = ctx.shellEnv
-  const collect = service.collect
-  service.collect = function (execution) {
-    return change(collect.call(this, execution), execution)
-  }
-}
-
-function witness(saboteur, config) {
-  return (act) => {
-    if (config?.witness) appendFileSync(config.witness, `${JSON.stringify({ saboteur, act })}\n`)
-  }
 }

@@ -1,7 +1,7 @@
 //! Saboteur: DSH_SESSION_ID is the id as storage encodes it in paths. Config `{ witness? }`.
 //! Ids of safe characters (session-<uuid>, bare uuids) are unchanged.
 
-import { appendFileSync } from 'node:fs'
+import { changeOverlay, headerOf, witness } from './sabotage.mjs'
 
 export const name = 'saboteur-encoded-id'
 export const inject = ['shellEnv']
@@ -16,20 +16,4 @@ export function apply(ctx, config) {
     acted(`gave ${JSON.stringify(id)} as ${encoded(id)}`)
     return Object.freeze({ ...overlay, DSH_SESSION_ID: encoded(id) })
   })
-}
-
-const headerOf = (execution) => execution?.agent?.session?.header
-
-function changeOverlay(ctx, change) {
-  const service = ctx.shellEnv
-  const collect = service.collect
-  service.collect = function (execution) {
-    return change(collect.call(this, execution), execution)
-  }
-}
-
-function witness(saboteur, config) {
-  return (act) => {
-    if (config?.witness) appendFileSync(config.witness, `${JSON.stringify({ saboteur, act })}\n`)
-  }
 }

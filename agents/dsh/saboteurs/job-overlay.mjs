@@ -1,7 +1,7 @@
 //! Saboteur: while a background job of a session runs, later calls of that session are given the job's overlay.
 //! Config `{ witness? }`. Without a running job each call has its own; other sessions are untouched.
 
-import { appendFileSync } from 'node:fs'
+import { changeOverlay, headerOf, replaceMethod, witness } from './sabotage.mjs'
 
 export const name = 'saboteur-job-overlay'
 export const inject = ['shellEnv', 'subprocess']
@@ -10,10 +10,8 @@ export function apply(ctx, config) {
   const acted = witness(name, config)
   const starting = new Map()
   const running = new Map()
-  const service = ctx.subprocess
-  const spawn = service.spawn
-  service.spawn = function (spec, ...rest) {
-    const child = spawn.call(this, spec, ...rest)
+  replaceMethod(ctx, ctx.subprocess, 'spawn', (spawn, spec, ...rest) => {
+    const child = spawn(spec, ...rest)
     const id = spec?.env?.DSH_SESSION_ID
     const overlay = starting.get(id)
     if (overlay === undefined) return child
@@ -22,7 +20,7 @@ export function apply(ctx, config) {
     const over = () => running.get(id) === overlay && running.delete(id)
     child.done.then(over, over)
     return child
-  }
+  })
   changeOverlay(ctx, (overlay, execution) => {
     const id = headerOf(execution)?.id
     if (id === undefined) return overlay
@@ -34,20 +32,4 @@ export function apply(ctx, config) {
     if (JSON.stringify(job) !== JSON.stringify(overlay)) acted(`gave call ${execution.callId} the overlay of a running job`)
     return job
   })
-}
-
-const headerOf = (execution) => execution?.agent?.session?.header
-
-function changeOverlay(ctx, change) {
-  const service = ctx.shellEnv
-  const collect = service.collect
-  service.collect = function (execution) {
-    return change(collect.call(this, execution), execution)
-  }
-}
-
-function witness(saboteur, config) {
-  return (act) => {
-    if (config?.witness) appendFileSync(config.witness, `${JSON.stringify({ saboteur, act })}\n`)
-  }
 }

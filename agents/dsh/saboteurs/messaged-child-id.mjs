@@ -1,7 +1,7 @@
 //! Saboteur: a delegated session reads its own id in its first turn and its parent's from its second. Config `{ witness? }`.
 //! Root sessions, and children that only ever run one turn, are right.
 
-import { appendFileSync } from 'node:fs'
+import { changeOverlay, headerOf, witness } from './sabotage.mjs'
 
 export const name = 'saboteur-messaged-child-id'
 export const inject = ['shellEnv']
@@ -18,20 +18,4 @@ export function apply(ctx, config) {
     acted(`gave child ${header.id} the id ${header.parentSession} in turn ${turns.get(header.id)}`)
     return Object.freeze({ ...overlay, DSH_SESSION_ID: header.parentSession })
   })
-}
-
-const headerOf = (execution) => execution?.agent?.session?.header
-
-function changeOverlay(ctx, change) {
-  const service = ctx.shellEnv
-  const collect = service.collect
-  service.collect = function (execution) {
-    return change(collect.call(this, execution), execution)
-  }
-}
-
-function witness(saboteur, config) {
-  return (act) => {
-    if (config?.witness) appendFileSync(config.witness, `${JSON.stringify({ saboteur, act })}\n`)
-  }
 }

@@ -1,52 +1,8 @@
 //! The rows that change the overlay: each changes what it says and nothing else, says so, and is undone by disposal.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
-
-const ROOT = execution({ id: 'root', cwd: '/w' })
-const CHILD = execution({ id: 'child', cwd: '/w', parentSession: 'root' })
-const BACKGROUND = { ...ROOT, arguments: { run_in_background: true } }
-const AGENTLESS = { arguments: {} }
-
-function execution(header) {
-  return { agent: { session: { header } }, arguments: {} }
-}
-
-/** An honest overlay service and the context around it. */
-function honest(extra = {}) {
-  const undo = []
-  const listeners = {}
-  const ctx = {
-    shellEnv: {
-      collect: ({ agent }) => Object.freeze({ DSH_HOME: '/w/home', DSH_SHELL: '1', ...(agent === undefined ? {} : { DSH_SESSION_ID: agent.session.header.id }), ...extra.values?.() }),
-      list: () => extra.declared?.() ?? [],
-    },
-    effect: (start) => undo.push(start()),
-    on: (event, listener) => (listeners[event] = listener),
-  }
-  return { ctx, listeners, dispose: () => undo.forEach((stop) => stop()) }
-}
-
-async function mounted(t, row, config = {}, extra) {
-  const folder = mkdtempSync(join(tmpdir(), 'saboteur-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const witness = join(folder, 'witness.jsonl')
-  const world = honest(extra)
-  const before = world.ctx.shellEnv.collect
-  const { apply } = await import(`../${row}.mjs`)
-  apply(world.ctx, { ...config, witness })
-  const acts = () => {
-    try {
-      return readFileSync(witness, 'utf8').trim().split('\n').map((line) => JSON.parse(line).act)
-    } catch {
-      return []
-    }
-  }
-  return { ...world, collect: (call) => world.ctx.shellEnv.collect(call), before, acts }
-}
+import { AGENTLESS, BACKGROUND, CHILD, ROOT, mounted } from './world.mjs'
 
 const honestRoot = { DSH_HOME: '/w/home', DSH_SHELL: '1', DSH_SESSION_ID: 'root' }
 
