@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use harness::agent::dsh::{Check, Network, builds};
+use harness::agent::dsh::Check;
 use harness::clock::Moment;
 use harness::drive::{Setting, drive};
 use harness::exit::Exit;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::cli::{DoctorAgent, DoctorOptions, Format};
 use crate::model_host::Scripted;
 use crate::plumb_host::{FakePlumbs, Ground};
-use crate::provision::{Subject, Terms, have};
+use crate::provision::{Subject, Terms, have, named_or_all, network};
 use crate::refusal::Refusal;
 use crate::run::select;
 
@@ -77,29 +77,17 @@ pub(crate) fn main(options: &DoctorOptions) -> Result<Exit, Refusal> {
 }
 
 fn fields(options: &DoctorOptions) -> Result<Exit, Refusal> {
-    let names = if options.dsh.is_empty() {
-        let all = builds().map_err(Refusal::broken)?;
-        all.iter().map(|build| build.name().to_owned()).collect()
-    } else {
-        options.dsh.clone()
-    };
+    let names = named_or_all(&options.dsh)?;
     let terms = Terms {
         cache: options.cache.as_deref(),
-        network: if options.offline {
-            Network::Offline
-        } else {
-            Network::Allowed
-        },
+        network: network(options.offline),
         check: Check::Quick,
         contract: options.contract,
     };
     let runtime = tokio::runtime::Runtime::new().map_err(Refusal::broken)?;
     let mut maps = Vec::new();
     for name in &names {
-        let subject = have(name, terms, &mut |what| {
-            // Progress is for who watches; nobody has to.
-            writeln!(std::io::stderr(), "{what}").ok();
-        })?;
+        let subject = have(name, terms)?;
         maps.push(runtime.block_on(look(&subject))?);
     }
     let text = match options.format {

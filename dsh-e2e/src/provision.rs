@@ -32,22 +32,10 @@ pub(crate) struct Terms<'a> {
 
 /// Fetches and tells.
 pub(crate) fn main(options: &ProvisionOptions) -> Result<Exit, Refusal> {
-    let names = if options.dsh.is_empty() {
-        builds()
-            .map_err(Refusal::broken)?
-            .iter()
-            .map(|build| build.name().to_owned())
-            .collect()
-    } else {
-        options.dsh.clone()
-    };
+    let names = named_or_all(&options.dsh)?;
     let terms = Terms {
         cache: options.cache.as_deref(),
-        network: if options.offline {
-            Network::Offline
-        } else {
-            Network::Allowed
-        },
+        network: network(options.offline),
         check: if options.verify {
             Check::EveryFile
         } else {
@@ -57,10 +45,7 @@ pub(crate) fn main(options: &ProvisionOptions) -> Result<Exit, Refusal> {
     };
     let mut told = Vec::new();
     for name in &names {
-        let subject = have(name, terms, &mut |what| {
-            // Progress is for who watches; nobody has to.
-            writeln!(std::io::stderr(), "{what}").ok();
-        })?;
+        let subject = have(name, terms)?;
         told.push(json!({
             "build": subject.installed.build,
             "version": subject.installed.version,
@@ -88,12 +73,26 @@ pub(crate) fn main(options: &ProvisionOptions) -> Result<Exit, Refusal> {
     Ok(Exit::AsExpected)
 }
 
-/// Gets one build, or finds it.
-pub(crate) fn have(
-    name: &str,
-    terms: Terms<'_>,
-    tell: &mut dyn FnMut(String),
-) -> Result<Subject, Refusal> {
+/// The builds that an option names; every pinned one when it names none.
+pub(crate) fn named_or_all(named: &[String]) -> Result<Vec<String>, Refusal> {
+    if !named.is_empty() {
+        return Ok(named.to_vec());
+    }
+    let all = builds().map_err(Refusal::broken)?;
+    Ok(all.iter().map(|build| build.name().to_owned()).collect())
+}
+
+/// What `--offline` says of the network.
+pub(crate) fn network(offline: bool) -> Network {
+    if offline {
+        Network::Offline
+    } else {
+        Network::Allowed
+    }
+}
+
+/// Gets one build, or finds it; its progress goes to standard error.
+pub(crate) fn have(name: &str, terms: Terms<'_>) -> Result<Subject, Refusal> {
     let surroundings = Surroundings::of_this_machine(environment());
     let cache = match terms.cache {
         Some(at) => Cache::at(at).map_err(|error| refused(&error))?,
@@ -126,8 +125,11 @@ pub(crate) fn have(
         network: terms.network,
         check: terms.check,
     };
-    let installed = provision(&request, &mut |event| tell(event.to_string()))
-        .map_err(|error| refused(&error))?;
+    let installed = provision(&request, &mut |event| {
+        // Progress is for who watches; nobody has to.
+        writeln!(std::io::stderr(), "{event}").ok();
+    })
+    .map_err(|error| refused(&error))?;
     Ok(Subject { build, installed })
 }
 

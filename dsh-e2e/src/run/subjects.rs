@@ -1,13 +1,12 @@
 //! What is driven: which dsh the options and `DSH_BIN` name, and where each lies.
 
 use std::ffi::OsStr;
-use std::io::Write as _;
 
-use harness::agent::dsh::{Check, Network};
+use harness::agent::dsh::Check;
 
 use crate::cli::RunOptions;
 use crate::installed::INSTALLED;
-use crate::provision::{Subject, Terms, have};
+use crate::provision::{Subject, Terms, have, network};
 use crate::refusal::Refusal;
 
 /// The builds that the options name; the one that `DSH_BIN` names, or the newest, when they name none.
@@ -36,22 +35,13 @@ pub(crate) fn subjects(options: &RunOptions) -> Result<Vec<Subject>, Refusal> {
     let names = names(options)?;
     let terms = Terms {
         cache: options.cache.as_deref(),
-        network: if options.offline {
-            Network::Offline
-        } else {
-            Network::Allowed
-        },
+        network: network(options.offline),
         check: Check::Quick,
         contract: options.contract,
     };
     let subjects: Vec<Subject> = names
         .iter()
-        .map(|name| {
-            have(name, terms, &mut |what| {
-                // Progress is for who watches; nobody has to.
-                writeln!(std::io::stderr(), "{what}").ok();
-            })
-        })
+        .map(|name| have(name, terms))
         .collect::<Result<_, _>>()?;
     for (idx, subject) in subjects.iter().enumerate() {
         let name = subject.build.name();
