@@ -9,6 +9,7 @@ mod ending;
 mod fact;
 mod host;
 mod note;
+mod opening;
 mod private;
 mod progress;
 mod searched;
@@ -32,12 +33,12 @@ use crate::gate::pause;
 use crate::plan::{self, Run, Vocabulary};
 use crate::plumb::dialect::Dialect;
 use crate::plumb::secret::Secret;
-use crate::stage::{self, Stage, StageError, Tapping, World, Wrapper};
-use crate::supervise::notice::Notice;
-use crate::supervise::order::{Call, Key, Order, Reach, Signal};
+use crate::stage::{self, Stage, StageError, Tapping};
+use crate::supervise::order::{Key, Order, Reach, Signal};
 use crate::supervise::{Said, SuperviseError, Supervisor, Warden};
 use acts::{perform, start};
 use ending::{close_facts, end, heard};
+use opening::{open, scripts};
 use progress::{Do, Progress};
 
 /// How often an open gate looks for its fact. A look reads a few small files.
@@ -46,9 +47,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How long what is ending by itself is given, and a TERM, before the next step: real dsh needs 3.1 s at the most
 /// (measured: TERM with a grandchild that left the session).
 const GRACE_MS: u64 = 4_000;
-
-/// How long one plumb command may take: twenty times what the slowest was measured to take.
-const PLUMB_MS: u64 = 10_000;
 
 /// What one run needs of the world.
 pub struct Setting<'a> {
@@ -132,7 +130,7 @@ struct Live<'a> {
     starts: BTreeMap<String, stage::Start>,
     facts: Facts,
     journal: Vec<Value>,
-    /// Where the model's clock began, on the run's clock.
+    /// Processes that outlived their launch, as the supervisor named them.
     survivors: Vec<String>,
 }
 
@@ -191,140 +189,6 @@ pub async fn drive(run: &Run, setting: &Setting<'_>) -> Result<Cost, DriveError>
     Ok(cost)
 }
 
-/// Sets the stage: supervisor, namespace, wrapper, tenants, homes.
-async fn open<'a>(
-    run: &'a Run,
-    setting: &'a Setting<'a>,
-    supervisor: Supervisor,
-) -> Result<Live<'a>, DriveError> {
-    let world = World {
-        program: setting.program,
-        build: setting.build,
-        installed: setting.installed,
-        plugins: setting.plugins,
-        identity: setting.identity,
-        models: BTreeMap::new(),
-    };
-    let stage = Stage::set(&setting.root, run, &world)?;
-    let mut live = Live {
-        run,
-        setting,
-        stage,
-        supervisor,
-        plumb: None,
-        namespace: None,
-        tenants: BTreeMap::new(),
-        starts: BTreeMap::new(),
-        facts: Facts {
-            scenario: run.id.scenario.clone(),
-            case: run.id.case.clone(),
-            control: run.id.control,
-            build: run.build.clone(),
-            version: setting.installed.version.clone(),
-            revision: setting.build.facts.revision.to_string(),
-            witness: stage::WITNESS.to_owned(),
-            untapped: setting.tap == Tapping::Off,
-            ..Facts::default()
-        },
-        journal: Vec::new(),
-        survivors: Vec::new(),
-    };
-    if run.needs_plumb() {
-        let plumb = setting.plumb.plumb(&run.plumb, &live.stage.root)?;
-        if plumb.apart == Apart::Namespace {
-            let made = namespace(&mut live.supervisor, &plumb, setting.dialect, &live.stage);
-            let (id, token) = made.await?;
-            setting.plumb.made(&id, &live.stage.root);
-            live.namespace = Some((id, token));
-        }
-        live.facts.assumes.clone_from(&plumb.assumes);
-        live.stage.write_wrapper(
-            &Wrapper {
-                plumb: &plumb.program,
-                account: &plumb.account,
-                token: live.namespace.as_ref().map(|(_, token)| token),
-                tap: setting.tap,
-            },
-            &world,
-        )?;
-        live.plumb = Some(plumb);
-    }
-    let scripts = scripts(&live);
-    let mut world = world;
-    for (launch, script) in scripts.models {
-        let tenant = setting.model.tenant(
-            &format!("{}.{launch}", tenant_name(run, &setting.root)),
-            script,
-        )?;
-        world.models.insert(launch.clone(), tenant.base_url());
-        live.tenants.insert(launch, tenant);
-    }
-    for name in run.launches.keys() {
-        let start = live.stage.launch(run, name, &world)?;
-        live.starts.insert(name.clone(), start);
-    }
-    Ok(live)
-}
-
-/// The timeline, compiled for where the stage lies.
-fn scripts(live: &Live<'_>) -> plan::Scripts {
-    let place = |place: &crate::scenario::Place| live.stage.folder(place);
-    let paths = plan::Paths {
-        bin: &live.stage.bin,
-        place: &place,
-    };
-    plan::compile(live.run, live.setting.words, &paths)
-}
-
-/// A tenant's name: what a URL path takes.
-fn tenant_name(run: &Run, root: &Path) -> String {
-    // The same run can be repeated: its own folder tells one time from another.
-    let time = root.file_name().unwrap_or_default().to_string_lossy();
-    format!("{}.{}.{time}", run.build, run.id)
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '.' {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect()
-}
-
-async fn namespace(
-    supervisor: &mut Supervisor,
-    plumb: &PlumbProgram,
-    dialect: &Dialect,
-    stage: &Stage,
-) -> Result<(String, Secret), DriveError> {
-    let mut env = plumb.account.clone();
-    env.insert("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
-    supervisor.order(Order::Namespace {
-        plumb: Call {
-            argv: vec![plumb.program.display().to_string()],
-            env,
-            cwd: stage.root.clone(),
-            within_ms: PLUMB_MS,
-        },
-        dialect: dialect.clone(),
-        owner: std::process::id(),
-    })?;
-    loop {
-        match supervisor.next().await.map(|said| said.notice) {
-            Some(Notice::Namespace { id, token }) => return Ok((id, token)),
-            Some(Notice::NamespaceFailed { what, exit, said }) => {
-                let exit = exit.map(|exit| format!(" ({exit:?})")).unwrap_or_default();
-                return Err(DriveError::Namespace {
-                    what: format!("{what}{exit} {said}").trim_end().to_owned(),
-                });
-            }
-            Some(_) => {}
-            None => return Err(SuperviseError::Gone.into()),
-        }
-    }
-}
-
 /// What the loop woke up for.
 enum Woke {
     Said(Option<Said>),
@@ -333,11 +197,11 @@ enum Woke {
     Limit,
 }
 
+/// Follows the timeline until everything that was started has ended.
 #[expect(
     clippy::too_many_lines,
     reason = "the one select loop, an arm for each source of facts"
 )]
-/// Follows the timeline until everything that was started has ended.
 async fn follow(live: &mut Live<'_>) -> Result<(), DriveError> {
     let (sender, mut journal) = mpsc::unbounded_channel();
     for (launch, tenant) in &mut live.tenants {
