@@ -82,7 +82,16 @@ fn driven(
     let mut run = options.run.clone();
     run.controls = Some(controls);
     run.do_nothing = do_nothing;
-    run::main(&run)?;
+    match run::main(&run)? {
+        Exit::AsExpected | Exit::Unexpected => {}
+        exit => {
+            return Err(Refusal {
+                what: format!("the run that was to be looked at ended early: {exit:?}"),
+                hint: None,
+                exit,
+            });
+        }
+    }
     std::fs::canonicalize(run.out.join("latest")).map_err(Refusal::broken)
 }
 

@@ -210,8 +210,10 @@ fn told(kept: &Kept, mut problems: Vec<String>, signal: Option<Planned>, out: &P
     let census = serde_json::to_string_pretty(&kept.census).unwrap_or_default();
     // The run's own folder, if it has come so far as to make one.
     let latest = out.join("latest");
-    if latest.is_dir() {
-        std::fs::write(latest.join("census.json"), census).ok();
+    if latest.is_dir()
+        && let Err(error) = std::fs::write(latest.join("census.json"), census)
+    {
+        writeln!(std::io::stderr(), "warning: census.json: {error}").ok();
     }
     match exit {
         Exit::AsExpected | Exit::Signalled(_) if !problems.is_empty() => Exit::Unexpected,

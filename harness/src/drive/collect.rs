@@ -45,7 +45,7 @@ pub(super) fn collect(
         plumbs(sources, plumb, facts, folder)?;
     }
     timeline(sources, folder)?;
-    searched::search(facts, sources.stage, folder);
+    facts.not_searched = searched::search(facts, sources.stage, folder);
     facts.looked_for = folder.known();
     facts.hidden_in.clone_from(folder.hidden_in());
     facts.not_hidden = folder.residue();

@@ -29,8 +29,8 @@ pub(super) fn learn_keys(facts: &Facts, variable: &str, callers: &[String], fold
     }
 }
 
-/// Searches words and environments of the launches, and the root.
-pub(super) fn search(facts: &Facts, stage: &Stage, folder: &mut Folder) {
+/// Searches words and environments of the launches, and the root; gives what of the root could not be searched.
+pub(super) fn search(facts: &Facts, stage: &Stage, folder: &mut Folder) -> Vec<String> {
     for (name, launch) in &facts.launches {
         folder.search(&format!("argv/{name}"), &launch.argv.join("\n"));
         let env: Vec<&str> = launch.env.values().map(String::as_str).collect();
@@ -40,22 +40,35 @@ pub(super) fn search(facts: &Facts, stage: &Stage, folder: &mut Folder) {
     // none of them is the agent's.
     let worse = stage.worse_identity();
     let own = [stage.bin.as_path(), stage.caught.as_path(), worse.as_path()];
+    let mut unsearched = Vec::new();
     let mut folders = vec![stage.root.clone()];
     while let Some(at) = folders.pop() {
-        for entry in fs::read_dir(at).into_iter().flatten().flatten() {
+        let entries = match fs::read_dir(&at) {
+            Ok(entries) => entries.flatten(),
+            Err(error) => {
+                unsearched.push(format!("{}: {error}", at.display()));
+                continue;
+            }
+        };
+        for entry in entries {
             let (path, Ok(kind)) = (entry.path(), entry.file_type()) else {
                 continue;
             };
             if kind.is_dir() && !own.contains(&path.as_path()) {
                 folders.push(path);
             } else if kind.is_file() && entry.metadata().is_ok_and(|it| it.len() <= LIMIT) {
-                let bytes = fs::read(&path).unwrap_or_default();
-                let name = path.strip_prefix(&stage.root).unwrap_or(&path);
-                let name = format!("root/{}", name.display());
-                folder.search(&name, &String::from_utf8_lossy(&bytes));
+                match fs::read(&path) {
+                    Ok(bytes) => {
+                        let name = path.strip_prefix(&stage.root).unwrap_or(&path);
+                        let name = format!("root/{}", name.display());
+                        folder.search(&name, &String::from_utf8_lossy(&bytes));
+                    }
+                    Err(error) => unsearched.push(format!("{}: {error}", path.display())),
+                }
             }
         }
     }
+    unsearched
 }
 
 /// What a probe wrote, without the command lines above the runner: those processes are no part of the run, and what

@@ -55,6 +55,9 @@ pub struct Facts {
     /// Files of the evidence in which a secret was left on the disk.
     #[serde(default)]
     pub not_hidden: Vec<String>,
+    /// What lies below the scenario's root and could not be read, so that nothing is known of secrets in it.
+    #[serde(default)]
+    pub not_searched: Vec<String>,
     /// Whether plumb's frames were not written down.
     #[serde(default)]
     pub untapped: bool,

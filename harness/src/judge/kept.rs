@@ -70,6 +70,9 @@ pub(super) fn kept(reading: &Reading<'_>) -> Judged {
             "the model's key was not found where it was put: the search proves no absence",
         );
     }
+    if let Some(place) = facts.not_searched.first() {
+        return Judged::unobserved(format!("{place} could not be searched"));
+    }
     if facts.namespace.is_some() && !facts.looked_for.contains_key(&SecretKind::NamespaceToken) {
         return Judged::unobserved("the namespace's token was not looked for");
     }
@@ -194,6 +197,10 @@ mod tests {
         check(
             |evidence| evidence.facts.looked_for.clear(),
             "the namespace's token was not looked for",
+        );
+        check(
+            |evidence| evidence.facts.not_searched.push("/r/s0/x: denied".into()),
+            "/r/s0/x: denied could not be searched",
         );
     }
 }

@@ -45,12 +45,14 @@ pub fn environment(home: &Path) -> BTreeMap<String, String> {
 const STOPS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Stops the daemons below `home` that its pidfiles name; `ps` vetoes where it says that a process is something else.
+///
+/// A pidfile has no start time, so a pid may be somebody else's by now: only a process whose HOME is `home` is signalled.
 pub async fn stop(home: &Path, program: &Path) -> Result<(), String> {
     for pidfile in look(home, program).pidfiles {
         let Names::Live(pid, Ps::Daemon | Ps::Silent(_)) = pidfile.names else {
             continue;
         };
-        let Some(daemon) = ProcessId::of(pid) else {
+        let Some(daemon) = ProcessId::of(pid).filter(|_| lives_in(home, pid)) else {
             continue;
         };
         daemon.signal(Signal::Term);
@@ -72,6 +74,15 @@ pub async fn stop(home: &Path, program: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether a process was started with this HOME. One whose environment cannot be read is not ours.
+fn lives_in(home: &Path, pid: u32) -> bool {
+    let process = i32::try_from(pid).map(procfs::process::Process::new);
+    let Ok(Ok(environment)) = process.map(|process| process.and_then(|it| it.environ())) else {
+        return false;
+    };
+    environment.get(OsStr::new("HOME")).map(Path::new) == Some(home)
 }
 
 /// Looks at sockets and pidfiles below `home`, of a plumb that is called `program`.
@@ -192,7 +203,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::path::Path;
 
-    use super::{environment, look, read_ps};
+    use super::{environment, look, read_ps, stop};
     use crate::plumb::gone::{Names, Ps};
 
     #[test]
@@ -221,6 +232,32 @@ mod tests {
             Ps::Else("vi daemon".into())
         );
         assert_eq!(read_ps("\n", program), Ps::Silent("an empty answer".into()));
+    }
+
+    #[tokio::test]
+    async fn a_daemon_with_another_home_is_never_signalled_and_one_of_this_home_is() {
+        let room = tempfile::tempdir().unwrap();
+        let home = room.path().join("home");
+        std::fs::create_dir(&home).unwrap();
+        // A shell called as a daemon is called, which waits for a line that never comes.
+        let program = room.path().join("plumb");
+        std::fs::copy("/bin/sh", &program).unwrap();
+        std::fs::write(room.path().join("daemon"), "read line").unwrap();
+        for (of, stopped) in [(room.path(), false), (&home, true)] {
+            let mut daemon = std::process::Command::new(&program)
+                .arg("daemon")
+                .current_dir(room.path())
+                .env("HOME", of)
+                .stdin(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            std::fs::write(home.join("plumb.pid"), daemon.id().to_string()).unwrap();
+            let ours = crate::supervise::process::ProcessId::of(daemon.id()).unwrap();
+            stop(&home, &program).await.unwrap();
+            assert_eq!(ours.is_alive(), !stopped, "HOME={}", of.display());
+            daemon.kill().unwrap();
+            daemon.wait().unwrap();
+        }
     }
 
     #[test]
